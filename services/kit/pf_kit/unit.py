@@ -1,0 +1,132 @@
+"""How services read and change their database, whatever it is.
+
+A service's store takes a `View` for each read and a `Change` for each write. A `Change` is one transaction: the rows, the events that tell of them, the audit record and the reply to a repeated
+request become visible together or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from pf_kit.events import Cursor, Event
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """Identifies a request that must take effect once, however often it arrives."""
+
+    principal: str
+    method: str
+    request_id: str
+    digest: bytes
+    """Keyed hash of the request without its id: tells a retry from another request under the same id."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """Who changed what; the time and the number are the database's."""
+
+    actor: str
+    on_behalf_of: str
+    method: str
+    subject: str
+    peer: str
+    request_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRecord:
+    """A stored audit entry."""
+
+    id: int
+    create_time: datetime
+    entry: AuditEntry
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFilter:
+    """Which audit records to list; empty fields match all."""
+
+    actor: str = ""
+    subject: str = ""
+    since: datetime | None = None
+
+
+class View(Protocol):
+    """Somewhere rows can be read: the newest committed state, a snapshot, or the inside of a change."""
+
+
+class Snapshot(View, Protocol):
+    """One moment of the database, the same for all reads, which knows which events it includes."""
+
+    def includes(self, cursor: Cursor) -> bool:
+        """True if the effects of this event's transaction are seen by the snapshot's reads."""
+
+    @property
+    def horizon(self) -> Cursor:
+        """A place before which everything is included; events after it must be asked for one by one with `includes`."""
+
+
+class Change(View, Protocol):
+    """One transaction under way."""
+
+    @property
+    def time(self) -> datetime:
+        """The database's time at which the change began."""
+
+    def emit(self, event: object) -> None:
+        """Tells the world about a domain event once the change is committed."""
+
+    def audit(self, entry: AuditEntry) -> None:
+        """Adds the record of who did it."""
+
+    async def replay(self, once: Once) -> bytes | None:
+        """The reply this request got before, or None if it is new. Raises RequestIdReused if the id came with another request."""
+
+    def remember(self, once: Once, reply: bytes) -> None:
+        """Keeps the reply for a repetition of the request."""
+
+
+class EventLog(Protocol):
+    """The events of a service, in order."""
+
+    @property
+    def epoch(self) -> str:
+        """The life of the database; a restore from a back-up starts a new one."""
+
+    async def events_after(self, cursor: Cursor, limit: int) -> Sequence[Event]:
+        """The next events after a place, in order, none of which can be overtaken any more. Raises ResumeTokenExpired if events after the place are no longer kept."""
+
+    async def head(self) -> Cursor:
+        """The newest place that `events_after` reaches."""
+
+    async def commits(self) -> None:
+        """Waits until there may be new events: after a commit of this process at once, else within a second."""
+
+
+class Database(Protocol):
+    """The truth of one service."""
+
+    @property
+    def newest(self) -> View:
+        """The newest committed state; each read sees the state of its own moment."""
+
+    @property
+    def log(self) -> EventLog:
+        """What was committed, in order."""
+
+    def change(self, *locks: str) -> AbstractAsyncContextManager[Change]:
+        """Begins a change; leaving the block commits it, an exception undoes it.
+
+        The locks are held until the end and taken before anything else, in sorted order. Changes of one subject must share a lock: it makes the order of events the order of commits.
+        """
+
+    def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
+        """Holds one moment still. Keep it short: it holds back clean-up."""
+
+    async def audit_records(self, chosen: AuditFilter, before: int | None, limit: int) -> Sequence[AuditRecord]:
+        """Audit records, newest first, with numbers below `before`."""
