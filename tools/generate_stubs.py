@@ -1,4 +1,4 @@
-"""Writes the Python stubs of every .proto under protos/ into client/paddleflow, or says (with --check) which are stale."""
+"""Writes the Python stubs of every .proto into client/paddleflow, or says (with --check) which are stale."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ def stubs(root: Path) -> dict[Path, Path]:
 
 def stale(fresh: Path) -> list[Path]:
     wanted, present = stubs(fresh), stubs(CLIENT)
-    changed = {name for name in wanted.keys() & present.keys() if not filecmp.cmp(wanted[name], present[name], shallow=False)}
+    changed = {
+        name for name in wanted.keys() & present.keys() if not filecmp.cmp(wanted[name], present[name], shallow=False)
+    }
     return sorted(changed | (wanted.keys() ^ present.keys()))
 
 

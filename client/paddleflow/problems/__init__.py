@@ -6,7 +6,7 @@
     ├── InvalidArgument ── PasswordTooWeak, RequestIdReused, PageTokenInvalid, ResumeTokenInvalid
     ├── Unauthenticated ── TokenMissing, TokenInvalid, TokenExpired, TokenRevoked, WrongPassword
     ├── PermissionDenied ── QueueNotGranted
-    ├── NotFound ── UserNotFound, TokenNotFound, GrantNotFound, QueueNotFound, ParentNotFound, FlavourNotFound, ClusterNotFound
+    ├── NotFound ── UserNotFound, TokenNotFound, GrantNotFound, QueueNotFound, ParentNotFound, FlavourNotFound, …
     ├── AlreadyExists ── UserExists, GrantExists, QueueExists, FlavourExists, ClusterExists
     ├── FailedPrecondition
     │   ├── QuotaRefused ── MinExceedsMax, MaxExceedsParent, MinExceedsParent, ChildrenUncovered, QueueCycle, …
@@ -18,7 +18,8 @@
     ├── DeadlineExceeded
     └── Internal
 
-A problem says what happened in its message, and to programs in its ``code`` (how to react) and ``reason`` (what exactly).
+A problem says what happened in its message, and to programs in its ``code`` (how to react) and ``reason`` (what
+exactly).
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ from datetime import datetime
 class Cursor:
     """A place in the event order of one database.
 
-    The order is by transaction first, because numbers alone are given out before commits: a reader that went by them would pass over a transaction that commits late.
+    The order is by transaction first, because numbers alone are given out before commits: a reader that went by them
+    would pass over a transaction that commits late.
     """
 
     xid: int

@@ -1,7 +1,8 @@
 """How services read and change their database, whatever it is.
 
-A service's store takes a `View` for each read and a `Change` for each write. A `Change` is one transaction: the rows, the events that tell of them, the audit record and the reply to a repeated
-request become visible together or not at all.
+A service's store takes a `View` for each read and a `Change` for each write. A `Change` is one transaction: the rows,
+the events that tell of them, the audit record and the reply to a repeated request become visible together or not at
+all.
 """
 
 from __future__ import annotations
@@ -85,7 +86,10 @@ class Change(View, Protocol):
         """Adds the record of who did it."""
 
     async def replay(self, once: Once) -> bytes | None:
-        """The reply this request got before, or None if it is new. Raises RequestIdReused if the id came with another request."""
+        """The reply this request got before, or None if it is new.
+
+        Raises RequestIdReused if the id came with another request.
+        """
 
     def remember(self, once: Once, reply: bytes) -> None:
         """Keeps the reply for a repetition of the request."""
@@ -99,7 +103,10 @@ class EventLog(Protocol):
         """The life of the database; a restore from a back-up starts a new one."""
 
     async def events_after(self, cursor: Cursor, limit: int) -> Sequence[Event]:
-        """The next events after a place, in order, none of which can be overtaken any more. Raises ResumeTokenExpired if events after the place are no longer kept."""
+        """The next events after a place, in order, none of which can be overtaken any more.
+
+        Raises ResumeTokenExpired if events after the place are no longer kept.
+        """
 
     async def head(self) -> Cursor:
         """The newest place that `events_after` reaches."""
@@ -122,7 +129,8 @@ class Database(Protocol):
     def change(self, *locks: str) -> AbstractAsyncContextManager[Change]:
         """Begins a change; leaving the block commits it, an exception undoes it.
 
-        The locks are held until the end and taken before anything else, in sorted order. Changes of one subject must share a lock: it makes the order of events the order of commits.
+        The locks are held until the end and taken before anything else, in sorted order. Changes of one subject must
+        share a lock: it makes the order of events the order of commits.
         """
 
     def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
