@@ -34,6 +34,31 @@ BEGINNING = Cursor(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
+class Moment:
+    """Which transactions a snapshot sees; written as Postgres writes a ``pg_snapshot``, and small enough for a token."""
+
+    xmin: int
+    """All transactions below are over."""
+    xmax: int
+    """No transaction from here on is seen."""
+    running: frozenset[int]
+    """Transactions in between that were under way, hence are not seen."""
+
+    def includes(self, cursor: Cursor) -> bool:
+        """True if the snapshot sees the effects of this event's transaction."""
+        return cursor.xid < self.xmax and cursor.xid not in self.running
+
+    def __str__(self) -> str:
+        return f"{self.xmin}:{self.xmax}:{','.join(str(xid) for xid in sorted(self.running))}"
+
+    @classmethod
+    def parse(cls, text: str) -> Moment:
+        """The moment of such a text; ValueError if it is none."""
+        xmin, xmax, running = text.split(":")
+        return cls(int(xmin), int(xmax), frozenset(int(xid) for xid in running.split(",") if xid))
+
+
+@dataclass(frozen=True, slots=True)
 class Fact:
     """What a change has to tell the world, ready to be stored."""
 

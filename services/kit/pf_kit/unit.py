@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from pf_kit.events import Cursor, Event
+from pf_kit.events import Cursor, Event, Moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,10 @@ class View(Protocol):
 
 class Snapshot(View, Protocol):
     """One moment of the database, the same for all reads, which knows which events it includes."""
+
+    @property
+    def moment(self) -> Moment:
+        """Which events the snapshot includes, as a value that outlives it."""
 
     def includes(self, cursor: Cursor) -> bool:
         """True if the effects of this event's transaction are seen by the snapshot's reads."""
