@@ -1,52 +1,84 @@
-# `make` lists the targets. Everything lives below this folder: .tools (uv), .venv (the workspace), .cache.
+# `make` lists the targets. Everything they make lies below this folder: .tools, .venv, .cache, .demo.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 
 BIN := .venv/bin
-PYTEST := $(BIN)/pytest
-# Files the checks look at; stubs are excluded by the tools' own settings.
-SOURCES := client services tests tools
+SOURCES := client demo services tests tools
+# Processes that run tests at once. More than two gain little: Postgres and Valkey are what most of them wait for.
+WORKERS ?= 2
+# More arguments for pytest, for example ARGS='-k quota -x'.
+ARGS ?=
+PYTEST = $(BIN)/pytest --numprocesses=$(WORKERS) --dist=loadgroup --durations=10 --durations-min=2
 
 .PHONY: help
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: .venv/.ready ## install everything the other targets need, below this folder
+setup: ## install all that the other targets need, below this folder
+	@tools/setup.sh
 
-.venv/.ready: uv.lock pyproject.toml client/pyproject.toml
-	.tools/bin/uv sync --frozen --all-extras
-	@touch $@
+.PHONY: demo
+demo: setup ## start everything, build a small quota tree, change it while a watch prints what happens
+	@demo/run.sh
 
-.PHONY: protos
-protos: setup ## write the stubs of protos/ into client/paddleflow
-	$(BIN)/buf format --write protos
-	$(BIN)/python tools/generate_stubs.py
+.PHONY: up
+up: setup ## start everything on this machine
+	@$(BIN)/pf up
+
+.PHONY: down
+down: setup ## stop what `make up` started
+	@$(BIN)/pf down
 
 .PHONY: fmt
 fmt: setup ## format everything
-	$(BIN)/buf format --write protos
-	$(BIN)/ruff check --quiet --fix $(SOURCES)
-	$(BIN)/ruff format --quiet $(SOURCES)
+	@$(BIN)/buf format --write protos
+	@$(BIN)/ruff check --quiet --fix-only $(SOURCES)
+	@$(BIN)/ruff format --quiet $(SOURCES)
+
+.PHONY: protos
+protos: setup ## after a change in protos/: refuse what breaks clients, then write the stubs and the reference
+	@$(BIN)/python tools/contract.py accept
+	@$(BIN)/python tools/generate_stubs.py
+	@$(BIN)/python tools/generate_docs.py
+
+.PHONY: docs
+docs: setup ## write docs/reference
+	@$(BIN)/python tools/generate_docs.py
 
 .PHONY: lint
-lint: setup ## style, layers, protos, generated files
-	$(BIN)/ruff check --quiet $(SOURCES)
-	$(BIN)/ruff format --quiet --check $(SOURCES)
-	$(BIN)/lint-imports
-	$(BIN)/buf lint
-	$(BIN)/buf format --diff --exit-code protos
-	$(BIN)/python tools/generate_stubs.py --check
+lint: setup ## style, layers, protos
+	@$(BIN)/ruff check --quiet $(SOURCES)
+	@$(BIN)/ruff format --quiet --check $(SOURCES)
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/buf lint
+	@$(BIN)/buf format --diff --exit-code protos
 
 .PHONY: types
 types: setup ## mypy --strict
-	$(BIN)/mypy
+	@$(BIN)/mypy
 
 .PHONY: test
-test: setup ## the quick suite
-	$(PYTEST) -n 2
+test: setup ## every test but the long ones; says where the time went
+	@$(PYTEST) -m "not crash and not bench" $(ARGS)
+
+.PHONY: e2e
+e2e: setup ## only the tests that start the whole stack
+	@$(PYTEST) -m "not crash and not bench" tests/e2e $(ARGS)
+
+.PHONY: crash
+crash: setup ## minutes of kill -9 and outages under load
+	@$(PYTEST) -m crash --numprocesses=0 $(ARGS)
+
+.PHONY: bench-kit
+bench-kit: setup ## what the boundary, the event bus and a watch cost on this machine
+	@$(BIN)/pytest -m bench tests/bench --numprocesses=0 --capture=no $(ARGS)
 
 .PHONY: check
-check: lint types test ## what CI runs
+check: lint types test ## what CI runs first
+
+.PHONY: clean
+clean: ## remove what the targets made
+	@rm -rf .venv .tools .cache .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

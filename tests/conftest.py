@@ -1,0 +1,35 @@
+"""What holds for every test."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+
+class NothingSkipped:
+    """Fails the run if a test was skipped: a CI machine has all that the tests need."""
+
+    def __init__(self) -> None:
+        self.reasons: list[str] = []
+
+    @pytest.hookimpl
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.skipped and not hasattr(report, "wasxfail"):
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
+            self.reasons.append(f"{report.nodeid}: {reason}")
+
+    @pytest.hookimpl
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self.reasons and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    @pytest.hookimpl
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        for reason in self.reasons:
+            terminalreporter.write_line(f"skipped, which CI does not allow: {reason}", red=True)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if os.environ.get("CI") == "true" and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(NothingSkipped())
