@@ -10,6 +10,8 @@ SOURCES := client demo services tests tools
 WORKERS ?= 2
 # More arguments for pytest, for example ARGS='-k quota -x'.
 ARGS ?=
+# Not empty: `make protos` accepts a change that breaks clients.
+BREAK ?=
 PYTEST = $(BIN)/pytest --numprocesses=$(WORKERS) --dist=loadgroup --durations=10 --durations-min=2
 
 .PHONY: help
@@ -39,8 +41,9 @@ fmt: setup ## format everything
 	@$(BIN)/ruff format --quiet $(SOURCES)
 
 .PHONY: protos
-protos: setup ## after a change in protos/: refuse what breaks clients, then write the stubs and the reference
-	@$(BIN)/python tools/contract.py accept
+protos: setup ## after a change in protos/: refuse what breaks clients (BREAK=yes: accept it), write the stubs
+	@$(BIN)/buf format --write protos
+	@$(BIN)/python tools/contract.py accept $(if $(BREAK),--may-break)
 	@$(BIN)/python tools/generate_stubs.py
 	@$(BIN)/python tools/generate_docs.py
 
@@ -55,6 +58,7 @@ lint: setup ## style, layers, protos
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/buf lint
 	@$(BIN)/buf format --diff --exit-code protos
+	@$(BIN)/python tools/contract.py check
 
 .PHONY: types
 types: setup ## mypy --strict
