@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 import grpc
@@ -24,7 +24,7 @@ class Failure(Protocol):
 
     def code(self) -> grpc.StatusCode: ...
     def details(self) -> str | None: ...
-    def trailing_metadata(self) -> Sequence[tuple[str, str | bytes]] | None: ...
+    def trailing_metadata(self) -> Iterable[tuple[str, str | bytes]] | None: ...
 
 
 def status_code(problem: Problem) -> grpc.StatusCode:
