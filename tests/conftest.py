@@ -6,6 +6,8 @@ import os
 
 import pytest
 
+pytest_plugins = ["fixtures_servers"]
+
 
 class NothingSkipped:
     """Fails the run if a test was skipped: a CI machine has all that the tests need."""

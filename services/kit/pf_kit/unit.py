@@ -115,6 +115,9 @@ class EventLog(Protocol):
     async def head(self) -> Cursor:
         """The newest place that `events_after` reaches."""
 
+    async def floor(self) -> Cursor:
+        """The oldest place that `events_after` accepts: what comes after it is still kept."""
+
     async def commits(self) -> None:
         """Waits until there may be new events: after a commit of this process at once, else within a second."""
 

@@ -1,0 +1,67 @@
+"""Turns what asyncpg raises into what a caller can react to. Nothing else in a service sees an error of asyncpg."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import asyncpg
+
+from paddleflow.problems import Conflict, DatabaseUnavailable, Problem
+
+_UNREACHABLE = (
+    OSError,
+    TimeoutError,
+    asyncpg.ConnectionDoesNotExistError,
+    asyncpg.ConnectionFailureError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.TooManyConnectionsError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
+    asyncpg.QueryCanceledError,
+    # Raised when the connection breaks while asyncpg is busy with it.
+    asyncpg.InternalClientError,
+    # An old primary that has become a standby.
+    asyncpg.ReadOnlySQLTransactionError,
+)
+_LOST = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError, asyncpg.LockNotAvailableError)
+
+
+class ConstraintViolated(Exception):
+    """A row is not allowed by a constraint that nobody expected to be met here."""
+
+    def __init__(self, constraint: str, message: str) -> None:
+        super().__init__(f"{constraint}: {message}")
+        self.constraint = constraint
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Inside, errors of asyncpg become problems, and violated constraints become `ConstraintViolated`."""
+    try:
+        yield
+    except _LOST as error:
+        raise Conflict from error
+    except asyncpg.IntegrityConstraintViolationError as error:
+        raise ConstraintViolated(error.constraint_name or "", str(error)) from error
+    except _UNREACHABLE as error:
+        raise DatabaseUnavailable from error
+    except asyncpg.InterfaceError as error:
+        if "closed" not in str(error) and "closing" not in str(error):
+            raise
+        raise DatabaseUnavailable from error
+
+
+@contextmanager
+def on_constraint(**problems: Problem) -> Iterator[None]:
+    """Inside, a violated constraint raises the problem that is given under its name.
+
+    The change cannot go on after that: Postgres has given it up.
+    """
+    try:
+        yield
+    except ConstraintViolated as error:
+        if error.constraint not in problems:
+            raise
+        raise problems[error.constraint] from error

@@ -1,0 +1,62 @@
+"""The event log in Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from paddleflow.problems import ResumeTokenExpired
+from pf_kit.events import Cursor, Event, Fact
+from pf_kit.postgres.install import QUERIES
+from pf_kit.postgres.views import PostgresView, Row
+from pf_kit.wake import POLL, Bell
+
+HELD_BACK_POLL = 0.02
+"""Seconds between looks while an older transaction, still under way, hides events of this process."""
+
+
+class PostgresLog:
+    """The events of a service, in order."""
+
+    def __init__(self, view: PostgresView, epoch: str) -> None:
+        self._view = view
+        self._epoch = epoch
+        self._bell = Bell()
+        self._committed = 0
+        self._visible = 0
+
+    @property
+    def epoch(self) -> str:
+        return self._epoch
+
+    async def events_after(self, cursor: Cursor, limit: int) -> Sequence[Event]:
+        self._bell.looked()
+        rows = await self._view.fetch(QUERIES["events_after"], cursor.xid, cursor.id, limit)
+        self._visible = max(self._visible, rows[0]["xmin"])
+        if rows[0]["expired"]:
+            raise ResumeTokenExpired
+        return [_event(row) for row in rows if row["xid"] is not None]
+
+    async def head(self) -> Cursor:
+        return await self._place("head")
+
+    async def floor(self) -> Cursor:
+        return await self._place("floor")
+
+    async def commits(self) -> None:
+        await self._bell.wait(HELD_BACK_POLL if self._committed >= self._visible else POLL)
+
+    def committed(self, xid: int) -> None:
+        """Wakes the followers: a transaction of this process has committed events."""
+        self._committed = max(self._committed, xid)
+        self._bell.ring()
+
+    async def _place(self, query: str) -> Cursor:
+        row = await self._view.fetchrow(QUERIES[query])
+        if row is None:
+            raise LookupError("the table outbox_trimmed is empty; was the schema migrated?")
+        return Cursor(row["xid"], row["id"])
+
+
+def _event(row: Row) -> Event:
+    fact = Fact(row["type"], row["subject"], row["version"], row["payload"])
+    return Event(Cursor(row["xid"], row["id"]), fact, row["trace"], row["create_time"])

@@ -1,0 +1,140 @@
+"""Connections to Postgres that never wait for ever, and that follow a database which moves."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import asyncpg
+from asyncpg.pool import PoolConnectionProxy
+
+from paddleflow.problems import DatabaseUnavailable
+from pf_kit.postgres.errors import translated
+
+# Quoted, because only the type stubs of asyncpg know these parameters.
+Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
+RawPool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSettings:
+    """How to reach the database and how long to wait for it; times in seconds."""
+
+    dsn: str
+    schema: str
+    """The service's own schema: the search path of every connection."""
+    min_size: int = 1
+    max_size: int = 8
+    """Postgres serves short transactions best with few connections; more callers wait for a moment."""
+    acquire_timeout: float = 2.0
+    """Longest wait for a connection: a caller is told to retry before its patience ends."""
+    command_timeout: float = 10.0
+    """Longest run of one statement."""
+    idle_timeout: float = 5.0
+    """Longest pause inside a transaction: it holds locks, and it hides newer events from everybody."""
+    transaction_timeout: float = 30.0
+    """Longest transaction; Postgres knows this limit from version 17 on."""
+    lifetime: float = 240.0
+    """A connection's longest life, so that after a failover none stays with the old primary."""
+    start_timeout: float = 30.0
+    """How long to wait for a database that is still starting."""
+
+
+class Pool:
+    """Lends connections."""
+
+    def __init__(self, raw: RawPool, patience: float) -> None:
+        self._raw = raw
+        self._patience = patience
+
+    @asynccontextmanager
+    async def lend(self) -> AsyncIterator[Connection]:
+        """A connection for the block; DatabaseUnavailable if none comes free soon."""
+        with translated():
+            connection = await self._raw.acquire(timeout=self._patience)
+        try:
+            yield connection
+        finally:
+            # A connection that breaks now has done its work already: asyncpg replaces it.
+            with suppress(DatabaseUnavailable), translated():
+                await self._raw.release(connection, timeout=self._patience)
+
+    @property
+    def busy(self) -> int:
+        """How many connections are lent."""
+        return self._raw.get_size() - self._raw.get_idle_size()
+
+
+@asynccontextmanager
+async def open_pool(settings: PoolSettings) -> AsyncIterator[Pool]:
+    """A pool that has reached the database once; DatabaseUnavailable if that takes too long."""
+    raw = await _connect(settings)
+    renewal = asyncio.create_task(_renew(raw, settings.lifetime), name="postgres-renew")
+    try:
+        yield Pool(raw, settings.acquire_timeout)
+    finally:
+        renewal.cancel()
+        await _close(raw, settings.acquire_timeout)
+
+
+async def _connect(settings: PoolSettings) -> RawPool:
+    """Tries again and again until the deadline: the database may be starting as well."""
+    deadline = time.monotonic() + settings.start_timeout
+    while True:
+        try:
+            with translated():
+                return await _create(settings)
+        except DatabaseUnavailable:
+            if time.monotonic() > deadline:
+                raise
+            await asyncio.sleep(0.1)
+
+
+async def _create(settings: PoolSettings) -> RawPool:
+    async def prepare(connection: Connection) -> None:
+        await connection.set_type_codec("jsonb", schema="pg_catalog", encoder=json.dumps, decoder=json.loads)
+        if connection.get_server_version() >= (17, 0):
+            await connection.execute(f"set transaction_timeout = {_milliseconds(settings.transaction_timeout)}")
+
+    return await asyncpg.create_pool(
+        settings.dsn,
+        min_size=settings.min_size,
+        max_size=settings.max_size,
+        max_inactive_connection_lifetime=settings.lifetime,
+        timeout=settings.acquire_timeout,
+        command_timeout=settings.command_timeout,
+        init=prepare,
+        reset=_keep_session,
+        server_settings={
+            "application_name": f"paddleflow-{settings.schema}",
+            "search_path": settings.schema,
+            "statement_timeout": _milliseconds(settings.command_timeout),
+            "idle_in_transaction_session_timeout": _milliseconds(settings.idle_timeout),
+            "timezone": "UTC",
+        },
+    )
+
+
+async def _keep_session(connection: Connection) -> None:
+    """Nothing: no code here changes the state of a session, and the usual reset costs a round trip each time."""
+
+
+def _milliseconds(seconds: float) -> str:
+    return str(round(seconds * 1000))
+
+
+async def _renew(raw: RawPool, lifetime: float) -> None:
+    while True:
+        await asyncio.sleep(lifetime)
+        await raw.expire_connections()
+
+
+async def _close(raw: RawPool, patience: float) -> None:
+    """Lets go of all connections; those still in use after a while are cut."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(raw.close(), patience)

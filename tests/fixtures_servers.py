@@ -1,0 +1,61 @@
+"""Servers for tests: one of each per test process, started when the first test asks, and private ones to break."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from typing import TypeVar
+
+import asyncpg
+import pytest
+
+from support.servers import PostgresServer, ValkeyServer
+
+Server = TypeVar("Server", PostgresServer, ValkeyServer)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """The Postgres that all tests of a process share; each takes a database of its own from `fresh_dsn`."""
+    yield from _running(PostgresServer())
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[PostgresServer]:
+    """A Postgres that the test may stop and kill."""
+    yield from _running(PostgresServer())
+
+
+@pytest.fixture(scope="session")
+def valkey_server() -> Iterator[ValkeyServer]:
+    """The Valkey that all tests of a process share; keys carry an epoch, so that nobody meets another's."""
+    yield from _running(ValkeyServer())
+
+
+@pytest.fixture
+def own_valkey() -> Iterator[ValkeyServer]:
+    """A Valkey that the test may stop and kill."""
+    yield from _running(ValkeyServer())
+
+
+@pytest.fixture
+async def fresh_dsn(postgres_server: PostgresServer) -> AsyncIterator[str]:
+    """An empty database."""
+    name = f"t{uuid.uuid4().hex}"
+    await _administer(postgres_server, f"create database {name} strategy file_copy")
+    yield postgres_server.dsn(name)
+    await _administer(postgres_server, f"drop database {name} with (force)")
+
+
+async def _administer(server: PostgresServer, sql: str) -> None:
+    connection = await asyncpg.connect(server.dsn())
+    try:
+        await connection.execute(sql)
+    finally:
+        await connection.close()
+
+
+def _running(server: Server) -> Iterator[Server]:
+    server.start()
+    yield server
+    server.remove()

