@@ -1,0 +1,46 @@
+"""Both backends, as they lie in a data folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pf_kit.embedded.accounts import Account, backend_account, require_passage, this_account
+from pf_kit.embedded.binaries import Binaries, find_postgres, find_valkey
+from pf_kit.embedded.copies import copied
+from pf_kit.embedded.folders import own_folder
+from pf_kit.embedded.postgres import Postgres
+from pf_kit.embedded.valkey import Valkey
+
+PRIVATE = 0o700
+PASSABLE = 0o711
+"""Lets another account through to what is its own, without a look at the rest."""
+
+
+def embedded_postgres(home: Path, sockets: Path) -> Postgres:
+    """A Postgres with its data below one folder and its socket below another; both are made if they are missing."""
+    account = _account_at(home, sockets)
+    binaries = _within_reach(find_postgres(), home, account)
+    return Postgres(binaries, home / "postgres", sockets / "postgres", account)
+
+
+def embedded_valkey(home: Path, sockets: Path) -> Valkey:
+    """A Valkey with its data below one folder and its socket below another; both are made if they are missing."""
+    account = _account_at(home, sockets)
+    binaries = _within_reach(find_valkey(), home, account)
+    return Valkey(binaries, home / "valkey", sockets / "valkey", account)
+
+
+def _account_at(home: Path, sockets: Path) -> Account:
+    account = backend_account([home / "postgres", home / "valkey"])
+    for folder in (home, sockets):
+        own_folder(folder, PRIVATE if account == this_account() else PASSABLE)
+        require_passage(folder, account)
+    return account
+
+
+def _within_reach(binaries: Binaries, home: Path, account: Account) -> Binaries:
+    if account == this_account():
+        return binaries
+    copies = home / "bin"
+    own_folder(copies, PASSABLE)
+    return copied(binaries, copies)

@@ -1,0 +1,142 @@
+"""An embedded Postgres."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from pf_kit.embedded import postgres_settings as settings
+from pf_kit.embedded.accounts import Account, this_account
+from pf_kit.embedded.binaries import Binaries
+from pf_kit.embedded.child import Child, Program, clean_environment
+from pf_kit.embedded.component import complete
+from pf_kit.embedded.folders import account_folder
+from pf_kit.embedded.processes import identify, vacate
+from pf_kit.embedded.refusal import Refusal
+
+DATABASE = "paddleflow"
+READY_LINE = 7
+"""The line of postmaster.pid, counted from 0, that says how far the server is."""
+POLL_SECONDS = 0.02
+PROGRAMS = ("postgres",)
+LEFTOVERS = ((signal.SIGINT, 20.0), (signal.SIGQUIT, 10.0))
+"""How a server is ended that died or lost its keeper."""
+
+
+@dataclass(frozen=True, slots=True)
+class Postgres:
+    """A Postgres server over one folder, reached through a Unix socket only."""
+
+    binaries: Binaries
+    cluster: Path
+    """The folder that holds the database."""
+    sockets: Path
+    """The folder that holds the socket."""
+    account: Account
+    """Runs the server."""
+
+    @property
+    def name(self) -> str:
+        return "postgres"
+
+    @property
+    def dsn(self) -> str:
+        """Where to connect; only this account and the server's may."""
+        return (
+            f"postgresql://{settings.USER}@/{DATABASE}?host={quote(str(self.sockets), safe='/')}&port={settings.PORT}"
+        )
+
+    async def prepare(self) -> None:
+        account_folder(self.sockets, self.account)
+        if not self.cluster.exists():
+            await self._create_cluster()
+        account_folder(self.cluster, self.account)
+        self._require_version()
+        await vacate(self.cluster, PROGRAMS, LEFTOVERS)
+        self._drop_misleading_locks()
+        self._configure(self.cluster)
+
+    def program(self) -> Program:
+        return self._program("postgres", "-D", str(self.cluster))
+
+    async def wait_ready(self, child: Child) -> None:
+        while True:
+            if self._is_ready(child.pid):
+                return
+            await asyncio.sleep(POLL_SECONDS)
+
+    def _is_ready(self, pid: int) -> bool:
+        lines = self._pid_lines()
+        return len(lines) > READY_LINE and lines[0] == str(pid) and lines[READY_LINE].strip() == "ready"
+
+    def _pid_lines(self) -> list[str]:
+        try:
+            return (self.cluster / "postmaster.pid").read_text().splitlines()
+        except FileNotFoundError:
+            return []
+
+    async def _create_cluster(self) -> None:
+        """Makes the cluster elsewhere and moves it into place when it is whole."""
+        fresh = self.cluster.with_name(f"{self.cluster.name}.new")
+        if fresh.exists():
+            shutil.rmtree(fresh)
+        account_folder(fresh, self.account)
+        await complete(self._program("initdb", *_initdb_options(fresh)), said="")
+        self._configure(fresh)
+        alone = self._program("postgres", "--single", "-D", str(fresh), "template1")
+        await complete(alone, said=f"CREATE DATABASE {DATABASE}\n")
+        fresh.rename(self.cluster)
+
+    def _configure(self, cluster: Path) -> None:
+        who = (self.account.name, this_account().name)
+        files = {
+            "postgresql.conf": settings.configuration(self.binaries.major, self.sockets),
+            "pg_hba.conf": settings.access(),
+            "pg_ident.conf": settings.identities(who),
+        }
+        for name, text in files.items():
+            # The files are there since initdb, and stay the account's when they are rewritten.
+            (cluster / name).write_text(text)
+
+    def _require_version(self) -> None:
+        found = (self.cluster / "PG_VERSION").read_text().strip()
+        if found != str(self.binaries.major):
+            raise Refusal(
+                f"{self.cluster} was made by Postgres {found}, but here is Postgres {self.binaries.major}",
+                f"Install Postgres {found} again, run pf backup there, and restore into a new data folder.",
+            )
+
+    def _drop_misleading_locks(self) -> None:
+        """Removes lock files whose process number belongs to something else by now.
+
+        Postgres would take that for its server. Otherwise they stay: it frees the shared memory that they name.
+        """
+        lines = self._pid_lines()
+        if lines and lines[0].isdecimal() and identify(int(lines[0])) is not None:
+            (self.cluster / "postmaster.pid").unlink()
+            (self.sockets / f".s.PGSQL.{settings.PORT}.lock").unlink(missing_ok=True)
+
+    def _program(self, name: str, *arguments: str) -> Program:
+        return Program(
+            argv=(str(self.binaries.folder / name), *arguments),
+            environment=clean_environment(),
+            folder=self.sockets,
+            account=self.account,
+            stop_signal=signal.SIGINT,
+            stop_seconds=30.0,
+        )
+
+
+def _initdb_options(cluster: Path) -> list[str]:
+    return [
+        f"--pgdata={cluster}",
+        f"--username={settings.USER}",
+        "--encoding=UTF8",
+        "--locale=C",
+        "--auth=peer",
+        "--data-checksums",
+    ]
