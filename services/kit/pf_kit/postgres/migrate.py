@@ -85,9 +85,7 @@ def read_migrations(folders: Sequence[Traversable]) -> Iterator[Migration]:
             yield Migration(file.name, Phase(named[1]), file.read_text("utf-8"))
 
 
-async def _apply_missing(
-    connection: Connection, schema: str, wanted: Sequence[Migration], phase: Phase
-) -> list[str]:
+async def _apply_missing(connection: Connection, schema: str, wanted: Sequence[Migration], phase: Phase) -> list[str]:
     applied = []
     for migration in wanted:
         if phase in (Phase.ALL, migration.phase):
