@@ -1,0 +1,120 @@
+"""The user's configuration: a file, and over it the variables of the environment.
+
+The file is that of the original::
+
+    [user]
+    name = root
+    password = …
+    [server]
+    paddleflow_server_host = 127.0.0.1
+    paddleflow_server_port = 8999
+
+and may hold more: in ``[user]`` a ``token`` instead of the password, in ``[server]`` ``tls = true``, ``ca``, ``cert``
+and ``key`` (paths of PEM files; relative ones are looked up beside the configuration file). The host may be
+``unix:/path/of/socket``. Every key can be given as a variable: PADDLEFLOW_USER, PADDLEFLOW_PASSWORD, PADDLEFLOW_TOKEN,
+PADDLEFLOW_SERVER_HOST, PADDLEFLOW_SERVER_PORT, PADDLEFLOW_TLS, PADDLEFLOW_CA, PADDLEFLOW_CERT, PADDLEFLOW_KEY.
+PADDLEFLOW_CONFIG names the file.
+"""
+
+from __future__ import annotations
+
+import configparser
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from paddleflow.problems import InvalidArgument, Violation
+
+DEFAULT_HOST = "127.0.0.1"
+DEFAULT_PORT = "8999"
+
+# Variable, section and key of each setting.
+_SOURCES = {
+    "name": ("PADDLEFLOW_USER", "user", "name"),
+    "password": ("PADDLEFLOW_PASSWORD", "user", "password"),
+    "token": ("PADDLEFLOW_TOKEN", "user", "token"),
+    "host": ("PADDLEFLOW_SERVER_HOST", "server", "paddleflow_server_host"),
+    "port": ("PADDLEFLOW_SERVER_PORT", "server", "paddleflow_server_port"),
+    "tls": ("PADDLEFLOW_TLS", "server", "tls"),
+    "ca": ("PADDLEFLOW_CA", "server", "ca"),
+    "cert": ("PADDLEFLOW_CERT", "server", "cert"),
+    "key": ("PADDLEFLOW_KEY", "server", "key"),
+}
+_WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Where the server is, and who calls."""
+
+    path: Path
+    """The file; it need not exist."""
+    address: str
+    """``host:port`` or ``unix:/path/of/socket``."""
+    user: str
+    password: str = field(repr=False)
+    token: str = field(repr=False)
+    tls: bool
+    ca: Path | None
+    cert: Path | None
+    key: Path | None
+
+
+def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
+    """The configuration by this file, by the one that PADDLEFLOW_CONFIG names, or by the usual one if it exists."""
+    named = path or _path(environ.get("PADDLEFLOW_CONFIG", ""))
+    file = named or Path.home() / ".paddleflow" / "paddleflow.ini"
+    values = _values(_read(file, must_exist=named is not None), environ)
+    beside = file.parent
+    return Config(
+        path=file,
+        address=_address(values["host"] or DEFAULT_HOST, values["port"] or DEFAULT_PORT),
+        user=values["name"],
+        password=values["password"],
+        token=values["token"],
+        tls=_flag(values["tls"]) or bool(values["ca"] or values["cert"]),
+        ca=_path(values["ca"], beside),
+        cert=_path(values["cert"], beside),
+        key=_path(values["key"], beside),
+    )
+
+
+def _read(file: Path, *, must_exist: bool) -> configparser.RawConfigParser:
+    parser = configparser.RawConfigParser()
+    try:
+        parser.read_string(file.read_text(encoding="utf-8"), source=str(file))
+    except FileNotFoundError:
+        if must_exist:
+            raise _refused("config", f"there is no file {file}; write it, or correct PADDLEFLOW_CONFIG") from None
+    except (OSError, UnicodeDecodeError, configparser.Error) as error:
+        raise _refused("config", f"{file} cannot be read: {error}") from error
+    return parser
+
+
+def _values(parser: configparser.RawConfigParser, environ: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: environ.get(variable) or parser.get(section, key, fallback="").strip()
+        for name, (variable, section, key) in _SOURCES.items()
+    }
+
+
+def _address(host: str, port: str) -> str:
+    if host.startswith("unix:"):
+        return host
+    if not port.isdecimal():
+        raise _refused("paddleflow_server_port", f"{port!r} is not a port number")
+    return f"[{host}]:{port}" if ":" in host and not host.startswith("[") else f"{host}:{port}"
+
+
+def _flag(word: str) -> bool:
+    if word.lower() not in _WORDS | {"": False}:
+        raise _refused("tls", f"{word!r} is neither true nor false")
+    return _WORDS.get(word.lower(), False)
+
+
+def _path(text: str, beside: Path = Path()) -> Path | None:
+    return beside / Path(text).expanduser() if text else None
+
+
+def _refused(field: str, description: str) -> InvalidArgument:
+    return InvalidArgument.of(Violation(field, description))

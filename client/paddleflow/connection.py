@@ -1,0 +1,54 @@
+"""What it takes to reach a server as somebody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from paddleflow.channel import Tls
+
+
+class TokenCache(Protocol):
+    """Keeps the token of a login, so that the next program need not log in."""
+
+    def read(self) -> str:
+        """The secret kept; empty if there is none, or its time is over."""
+
+    def write(self, secret: str, expires: float) -> None:
+        """Keeps the secret until it expires, in seconds since the epoch."""
+
+    def drop(self, secret: str) -> None:
+        """Forgets the secret, if it is the one kept."""
+
+
+class NoTokenCache:
+    """Keeps nothing."""
+
+    def read(self) -> str:
+        return ""
+
+    def write(self, secret: str, expires: float) -> None:
+        """Keeps nothing."""
+
+    def drop(self, secret: str) -> None:
+        """Has nothing to forget."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Where the server is, who calls, and how long to wait."""
+
+    address: str
+    """``host:port`` or ``unix:/path/of/socket``."""
+    user: str = ""
+    password: str = field(default="", repr=False)
+    """With `user`: logs in when there is no token, or when it is refused."""
+    token: str = field(default="", repr=False)
+    """A token made before; comes before `user` and `password`."""
+    tls: Tls | None = None
+    """None: without TLS, for a Unix socket or the loopback."""
+    timeout: float = 10.0
+    """Seconds that a call may take, retries included."""
+    patience: float = 60.0
+    """Seconds that a watch keeps trying to reach a server that went away; `math.inf`: for ever."""
+    token_cache: TokenCache = field(default_factory=NoTokenCache, repr=False)

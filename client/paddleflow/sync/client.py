@@ -1,0 +1,65 @@
+# Written by tools/generate_sync.py from paddleflow/aio/client.py; change it there.
+"""The client as a whole: one connection, and all that can be done over it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from paddleflow.channel import Tls, open_blocking_channel
+from paddleflow.config import load_config
+from paddleflow.configured import configured_connection
+from paddleflow.connection import Connection
+from paddleflow.sync.audit import Audit, Info
+from paddleflow.sync.clusters import Clusters, Flavours
+from paddleflow.sync.queues import Queues
+from paddleflow.sync.session import Session
+from paddleflow.sync.users import Grants, Tokens, Users
+
+
+class PaddleFlow:
+    """A connection to PaddleFlow; use it as a context manager, or close it.
+
+    It connects, and logs in, with the first call. Failures are raised as `paddleflow.problems.Problem`.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._channel = open_blocking_channel(connection.address, connection.tls)
+        session = Session(self._channel, connection)
+        self.info = Info(session)
+        self.users = Users(session)
+        self.tokens = Tokens(session)
+        self.grants = Grants(session)
+        self.clusters = Clusters(session)
+        self.flavours = Flavours(session)
+        self.queues = Queues(session)
+        self.audit = Audit(session)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the connection, and all calls under way."""
+        self._channel.close()
+
+
+def connect(
+    address: str, *, user: str = "", password: str = "", token: str = "", tls: Tls | None = None, timeout: float = 10.0
+) -> PaddleFlow:
+    """A client of the server at ``host:port`` or ``unix:/path/of/socket``."""
+    return PaddleFlow(Connection(address, user=user, password=password, token=token, tls=tls, timeout=timeout))
+
+
+def connect_configured(config: Path | None = None) -> PaddleFlow:
+    """A client by the configuration that the command line uses: the file, and the variables PADDLEFLOW_*.
+
+    Without a path the file is the one named by PADDLEFLOW_CONFIG, else ``~/.paddleflow/paddleflow.ini``.
+    """
+    return PaddleFlow(configured_connection(load_config(config, os.environ)))
