@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import AsyncIterator, Iterator
 from typing import TypeVar
 
-import asyncpg
 import pytest
+
+from support.databases import fresh_database
 from support.servers import PostgresServer, ValkeyServer
 
 Server = TypeVar("Server", PostgresServer, ValkeyServer)
@@ -40,18 +40,8 @@ def own_valkey() -> Iterator[ValkeyServer]:
 @pytest.fixture
 async def fresh_dsn(postgres_server: PostgresServer) -> AsyncIterator[str]:
     """An empty database."""
-    name = f"t{uuid.uuid4().hex}"
-    await _administer(postgres_server, f"create database {name} strategy file_copy")
-    yield postgres_server.dsn(name)
-    await _administer(postgres_server, f"drop database {name} with (force)")
-
-
-async def _administer(server: PostgresServer, sql: str) -> None:
-    connection = await asyncpg.connect(server.dsn())
-    try:
-        await connection.execute(sql)
-    finally:
-        await connection.close()
+    async with fresh_database(postgres_server) as dsn:
+        yield dsn
 
 
 def _running(server: Server) -> Iterator[Server]:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
 from support.repository import ROOT
 
 SOURCES = ROOT / "tests" / "e2e" / "clients"

@@ -7,8 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import generate_stubs
 import pytest
+
+import generate_stubs
 from support.repository import BIN, ROOT
 
 QUEUE = Path("protos/paddleflow/queue/v1/queue.proto")

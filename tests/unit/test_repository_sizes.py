@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from support.repository import ROOT, is_generated, tracked
 
 FILE_LINES = 400
