@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from importlib.resources.abc import Traversable
+
+import asyncpg
 
 from pf_kit.events import Fact
 from pf_kit.postgres.database import PostgresDatabase
@@ -12,6 +15,24 @@ from pf_kit.postgres.install import read_install
 from pf_kit.postgres.migrate import migrate
 from pf_kit.postgres.pool import PoolSettings, open_pool
 from pf_kit.postgres.views import PostgresView
+from support.servers import PostgresServer
+
+
+@asynccontextmanager
+async def fresh_database(server: PostgresServer) -> AsyncIterator[str]:
+    """The address of an empty database, which is gone afterwards."""
+    name = f"t{uuid.uuid4().hex}"
+    await _administer(server, f"create database {name} strategy file_copy")
+    yield server.dsn(name)
+    await _administer(server, f"drop database {name} with (force)")
+
+
+async def _administer(server: PostgresServer, sql: str) -> None:
+    connection = await asyncpg.connect(server.dsn())
+    try:
+        await connection.execute(sql)
+    finally:
+        await connection.close()
 
 
 @asynccontextmanager

@@ -116,7 +116,7 @@ class MemoryLog:
         if cursor < self._committed.trimmed:
             raise ResumeTokenExpired
         start = bisect_right(self._committed.events, cursor, key=lambda event: event.cursor)
-        return tuple(self._committed.events[start : start + limit])
+        return self._committed.events[start : start + limit]
 
     async def head(self) -> Cursor:
         events = self._committed.events

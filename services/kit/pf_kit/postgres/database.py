@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from hashlib import blake2b
 
 from paddleflow.problems import Conflict, RequestIdReused
 from pf_kit.events import Cursor, Fact, Moment
+from pf_kit.locks import NamedLocks
+from pf_kit.postgres.errors import translated
 from pf_kit.postgres.install import QUERIES, Install
 from pf_kit.postgres.log import PostgresLog
 from pf_kit.postgres.pool import Connection, Pool
 from pf_kit.postgres.transactions import transaction
 from pf_kit.postgres.views import PostgresView, on_constraint
 from pf_kit.unit import AuditEntry, AuditFilter, AuditRecord, Change, Once, Snapshot, View
+
+LOCK_PATIENCE = 10.0
+"""Seconds that a change waits for others of its process: as long as Postgres lets it wait for other processes."""
 
 
 class PostgresSnapshot(PostgresView):
@@ -115,6 +120,7 @@ class PostgresDatabase:
         self._schema = schema
         self._encode = encode
         self._trace = trace
+        self._locks = NamedLocks()
         self._newest = PostgresView(pool)
         self.log = PostgresLog(self._newest, install.epoch)
 
@@ -124,15 +130,23 @@ class PostgresDatabase:
 
     @asynccontextmanager
     async def change(self, *locks: str) -> AsyncIterator[Change]:
-        keys = sorted({lock_key(self._schema, lock) for lock in locks})
-        async with self._pool.lend() as connection:
+        async with self._waited(locks), self._pool.lend() as connection:
             async with transaction(connection):
+                keys = sorted({lock_key(self._schema, lock) for lock in locks})
                 begun = await PostgresView(connection).fetch(QUERIES["begin_change"], keys)
                 change = PostgresChange(connection, self._encode, begun[0]["time"])
                 yield change
                 xid = await change.write_end(self._trace())
             if xid:
                 self.log.committed(xid)
+
+    @asynccontextmanager
+    async def _waited(self, locks: Sequence[str]) -> AsyncIterator[None]:
+        """Waits for other changes of this process here, where it costs no connection that a read could use."""
+        async with AsyncExitStack() as held:
+            with translated():
+                await held.enter_async_context(self._locks.hold(locks, LOCK_PATIENCE))
+            yield
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[Snapshot]:
