@@ -1,0 +1,1 @@
+"""Users, their tokens, and their grants on queues and filesystems."""
