@@ -1,0 +1,39 @@
+"""Where queues are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from pf_kit.unit import Change, View
+from pf_queue.quota.domain import Queue, QueueFilter, Standing
+
+
+class QueueStore(Protocol):
+    """The port to the rows of queues. Whoever writes holds the lock `TREE_LOCK`.
+
+    Names come from callers: one that cannot exist is simply not found.
+    """
+
+    async def standing(self, view: View, name: str) -> Standing | None:
+        """The queue of this name, as it stands in its tree."""
+
+    async def page(self, view: View, chosen: QueueFilter, after: str, limit: int) -> Sequence[Standing]:
+        """The queues whose names come after this one, by name."""
+
+    async def kin(self, view: View, cluster: str, name: str, parent: str) -> Sequence[Queue]:
+        """The queues that a change of one can touch when it stands below `parent`: the queue, all above that place,
+        those directly beside it, and all below the queue. With an empty parent, those beside it are at the top.
+        """
+
+    async def in_cluster(self, view: View, cluster: str) -> Sequence[Queue]:
+        """All queues of a cluster, each after the one above it."""
+
+    async def add(self, change: Change, queue: Queue) -> int:
+        """Keeps a new queue and returns its version. Raises QueueExists if the name is taken."""
+
+    async def set(self, change: Change, queue: Queue) -> int:
+        """Replaces what is kept of an existing queue and returns its new version."""
+
+    async def remove(self, change: Change, name: str) -> int:
+        """Forgets a queue, that has none below it, and returns the version of its end."""
