@@ -72,7 +72,7 @@ async def postgres_probe(dsn: str) -> AsyncIterator[Probe]:
         )
 
     async def read(view: View) -> dict[str, int]:
-        return dict(await rows(view).fetch("select key, value from items"))
+        return {row["key"]: row["value"] for row in await rows(view).fetch("select key, value from items")}
 
     async with postgres_database(dsn) as database:
 

@@ -77,3 +77,66 @@ limit $5
 -- install --
 select epoch::text, installation::text, secret from install
 
+-- acquire_lease --
+insert into leases (name, holder, address, fence, expires)
+values ($1, $2, $3, 1, clock_timestamp() + $4::interval)
+on conflict (name) do update
+set holder = $2, address = $3, fence = leases.fence + 1, expires = clock_timestamp() + $4::interval
+where leases.expires <= clock_timestamp()
+returning name, holder, address, fence, expires
+
+-- renew_lease --
+update leases set expires = clock_timestamp() + $3::interval
+where name = $1 and fence = $2 and expires > clock_timestamp()
+returning name, holder, address, fence, expires
+
+-- release_lease --
+update leases set expires = clock_timestamp() where name = $1 and fence = $2 and expires > clock_timestamp()
+
+-- read_lease --
+select name, holder, address, fence, expires from leases where name = $1 and expires > clock_timestamp()
+
+-- hold_fence --
+-- A key lock: a new fence, which is part of a key, must wait for it; a renewal needs not.
+select true from leases where name = $1 and fence = $2 for key share
+
+-- trim_outbox --
+-- Forgets what is older than $1, at most $2 events, and nothing that is not on the bus yet. The order of times is not
+-- the order of events: what comes after an event that stays must stay as well.
+with oldest as (
+    select xid, id, create_time from outbox order by xid, id limit $2
+), stays as (
+    select xid, id from oldest
+    where create_time >= now() - $1::interval or (xid, id) > (select xid, id from relay_cursor)
+    order by xid, id
+    limit 1
+), gone as (
+    delete from outbox using oldest
+    where (outbox.xid, outbox.id) = (oldest.xid, oldest.id)
+        and not exists (select from stays where (oldest.xid, oldest.id) >= (stays.xid, stays.id))
+    returning outbox.xid, outbox.id
+), last as (
+    select xid, id from gone order by xid desc, id desc limit 1
+), noted as (
+    update outbox_trimmed set xid = last.xid, id = last.id from last
+)
+select count(*) from gone
+
+-- forget_events --
+truncate outbox
+
+-- forget_trimming --
+update outbox_trimmed set xid = '0', id = 0
+
+-- forget_relay --
+update relay_cursor set xid = '0', id = 0
+
+-- forget_inbox --
+truncate inbox
+
+-- skip_fences --
+update leases set fence = fence + $1::bigint, expires = clock_timestamp()
+
+-- begin_epoch --
+update install set epoch = gen_random_uuid() returning epoch::text
+

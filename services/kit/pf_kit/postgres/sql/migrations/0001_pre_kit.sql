@@ -111,7 +111,8 @@ create table leases (
     holder text not null,
     address text not null,
     fence bigint not null,
-    expires timestamptz not null
+    expires timestamptz not null,
+    unique (name, fence)
 );
 comment on table leases is 'Who may do what only one instance may do.';
 comment on column leases.name is 'What it is a lease of.';

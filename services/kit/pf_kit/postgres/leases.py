@@ -1,0 +1,50 @@
+"""Leases in Postgres, by Postgres' clock."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from paddleflow.problems import Aborted
+from pf_kit.leases import Lease
+from pf_kit.postgres.install import QUERIES
+from pf_kit.postgres.views import PostgresView, Row, rows
+from pf_kit.unit import Change
+
+
+class PostgresLeases:
+    """The leases of a service."""
+
+    def __init__(self, view: PostgresView) -> None:
+        self._view = view
+
+    async def acquire(self, name: str, holder: str, address: str, ttl: float) -> Lease | None:
+        # Looking first spares the row a lock, and the database a transaction, each second of each waiting instance.
+        if await self.read(name):
+            return None
+        return _lease(
+            await self._view.fetchrow(QUERIES["acquire_lease"], name, holder, address, timedelta(seconds=ttl))
+        )
+
+    async def renew(self, lease: Lease, ttl: float) -> Lease | None:
+        return _lease(
+            await self._view.fetchrow(QUERIES["renew_lease"], lease.name, lease.fence, timedelta(seconds=ttl))
+        )
+
+    async def release(self, lease: Lease) -> None:
+        await self._view.execute(QUERIES["release_lease"], lease.name, lease.fence)
+
+    async def read(self, name: str) -> Lease | None:
+        return _lease(await self._view.fetchrow(QUERIES["read_lease"], name))
+
+
+async def fence(change: Change, lease: Lease) -> None:
+    """Lets the change commit only as long as nobody has taken the lease over; Aborted if somebody has.
+
+    Who would take it over from now on waits for the change.
+    """
+    if not await rows(change).fetchval(QUERIES["hold_fence"], lease.name, lease.fence):
+        raise Aborted(f"{lease.holder} no longer holds the lease {lease.name}: it was taken over; try again")
+
+
+def _lease(row: Row | None) -> Lease | None:
+    return Lease(*row.values()) if row else None
