@@ -10,6 +10,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -37,18 +38,19 @@ def unprivileged_account() -> str | None:
     return "postgres" if "postgres" in known else "nobody"
 
 
-def wait_until_answers(address: Path, process: subprocess.Popen[bytes], patience: float = 20.0) -> None:
-    """Waits until something listens on a Unix socket."""
+def wait_until(ready: Callable[[], bool], process: subprocess.Popen[bytes], patience: float = 20.0) -> None:
+    """Waits until a server that is starting is ready."""
     deadline = time.monotonic() + patience
-    while True:
-        with socket.socket(socket.AF_UNIX) as probe:
-            try:
-                probe.connect(str(address))
-                return
-            except OSError:
-                assert process.poll() is None, f"ended with status {process.returncode}"
-                assert time.monotonic() < deadline, f"nothing answers on {address}"
-                time.sleep(0.01)
+    while not ready():
+        assert process.poll() is None, f"ended with status {process.returncode}"
+        assert time.monotonic() < deadline, "nothing answers"
+        time.sleep(0.01)
+
+
+def listens(address: Path) -> bool:
+    """True if something listens on a Unix socket."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(address)) == 0
 
 
 class PostgresServer:
@@ -72,7 +74,7 @@ class PostgresServer:
         while True:
             self._process = self._spawn()
             try:
-                wait_until_answers(self.folder / ".s.PGSQL.5432", self._process)
+                wait_until(self._accepts, self._process)
                 return
             except AssertionError:
                 if time.monotonic() > deadline:
@@ -90,6 +92,9 @@ class PostgresServer:
     def remove(self) -> None:
         self.stop()
         shutil.rmtree(self.folder)
+
+    def _accepts(self) -> bool:
+        return subprocess.run([self._bin / "pg_isready", "-q", "-h", self.folder]).returncode == 0
 
     def _binaries(self) -> Path:
         """Where the binaries are: copied, if another account runs them, who could not look into root's home."""
@@ -172,7 +177,7 @@ class ValkeyServer:
         ]
         with (self.folder / "valkey.log").open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log)
-        wait_until_answers(self._socket, self._process)
+        wait_until(lambda: listens(self._socket), self._process)
 
     def freeze(self) -> None:
         """Stops it without its noticing: connections stay open and nothing answers."""
