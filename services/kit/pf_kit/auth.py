@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
@@ -11,7 +11,7 @@ from pf_kit.clock import Clock
 from pf_kit.principal import ANONYMOUS, Principal, PrincipalKind
 from pf_kit.tokens import LEEWAY, Claims, Verifier
 
-Metadata: TypeAlias = Sequence[tuple[str, str | bytes]]
+Metadata: TypeAlias = Iterable[tuple[str, str | bytes]]
 
 AUTHORIZATION = "authorization"
 ON_BEHALF_OF = "x-paddleflow-on-behalf-of"

@@ -1,0 +1,157 @@
+"""Where every call enters and leaves a server, whatever its method and kind.
+
+The order, in `Served`: auth → limits → span → log → errors. Each handler is wrapped once, when its method is first
+called, and kept: what the boundary costs for each call is what it does for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+import grpc
+from google.protobuf.message import Message
+from grpc import aio
+
+from paddleflow.problems import Overloaded
+from pf_kit.access import Rule
+from pf_kit.auth import Authenticator
+from pf_kit.forward import Forwarder
+from pf_kit.limits import Limit
+from pf_kit.served import Context, Method, Served
+from pf_kit.telemetry import RpcMetrics
+from pf_kit.tracing import Tracing
+
+Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
+Continuation: TypeAlias = Callable[[grpc.HandlerCallDetails], Awaitable[Handler | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the boundary does its work with."""
+
+    domain: str
+    rules: Mapping[str, Rule]
+    authenticator: Authenticator
+    calls: Limit
+    streams: Limit
+    metrics: RpcMetrics
+    tracing: Tracing
+    forwarder: Forwarder
+    longest_call: float
+    slow_call: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Wrapped:
+    """The ways to answer a method."""
+
+    handler: Handler
+    refusal: Handler
+    """Answers without reading the request."""
+    forwarding: Handler | None
+    """Answers with what the leader answers; None for methods that any instance can answer."""
+    limit: Limit
+
+
+class Boundary(aio.ServerInterceptor):
+    """Stands around every method that has a rule; the exempt ones, such as health, pass untouched."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._surroundings = surroundings
+        self._wrapped: dict[str, _Wrapped] = {}
+
+    async def intercept_service(
+        self, continuation: Continuation, handler_call_details: grpc.HandlerCallDetails
+    ) -> Handler | None:
+        path = handler_call_details.method
+        wrapped = self._wrapped.get(path)
+        if wrapped is None:
+            handler = await continuation(handler_call_details)
+            # Unknown methods are not kept: callers could make up any number of names.
+            if handler is None or path not in self._surroundings.rules:
+                return handler
+            wrapped = self._wrapped[path] = self._wrap(path, handler)
+        if wrapped.limit.full:
+            return wrapped.refusal
+        if wrapped.forwarding is not None and not self._surroundings.forwarder.leading:
+            return wrapped.forwarding
+        return wrapped.handler
+
+    def _wrap(self, path: str, handler: Handler) -> _Wrapped:
+        method = self._method(path)
+        forward = self._surroundings.forwarder.handler(path, handler) if method.rule.leader else None
+        return _Wrapped(
+            handler=_served(method, handler),
+            refusal=_refusing(method),
+            forwarding=_served(method, forward) if forward is not None else None,
+            limit=method.limit,
+        )
+
+    def _method(self, path: str) -> Method:
+        around = self._surroundings
+        rule = around.rules[path]
+        return Method(
+            path=path,
+            rule=rule,
+            domain=around.domain,
+            authenticator=around.authenticator,
+            limit=around.streams if rule.streaming else around.calls,
+            metrics=around.metrics.method(path),
+            tracing=around.tracing,
+            longest=float("inf") if rule.streaming else around.longest_call,
+            slow=float("inf") if rule.streaming else around.slow_call,
+        )
+
+
+def _served(method: Method, handler: Handler) -> Handler:
+    """The handler with everything around it."""
+    if handler.response_streaming:
+        return _serving_stream(method, handler)
+    work = cast("Callable[[Message, Context], Awaitable[object]]", handler.unary_unary)
+
+    async def serve(request: Message, context: Context) -> object:
+        served = Served(method, context)
+        try:
+            await served.begin()
+            return await served.in_time(work(request, context))
+        except BaseException as error:  # noqa: BLE001  # the one place where every error gets its status
+            await served.fail(error)
+        finally:
+            served.end()
+
+    return grpc.unary_unary_rpc_method_handler(serve, handler.request_deserializer, handler.response_serializer)
+
+
+def _serving_stream(method: Method, handler: Handler) -> Handler:
+    work = cast("Callable[[Message, Context], AsyncGenerator[object, None]]", handler.unary_stream)
+
+    # Writes by itself instead of being a generator: then a caller's leave is raised here, also during a write.
+    async def serve(request: Message, context: Context) -> None:
+        served = Served(method, context)
+        try:
+            await served.begin()
+            async with aclosing(work(request, context)) as messages:
+                async for message in messages:
+                    await context.write(message)
+        except BaseException as error:  # noqa: BLE001  # as above
+            await served.fail(error)
+        finally:
+            served.end()
+
+    return grpc.unary_stream_rpc_method_handler(serve, handler.request_deserializer, handler.response_serializer)
+
+
+def _refusing(method: Method) -> Handler:
+    """Refuses a call. For gRPC it takes a stream, so that the request is neither awaited nor parsed."""
+
+    async def refuse(_: object, context: Context) -> None:
+        served = Served(method, context)
+        try:
+            await served.fail(Overloaded(retry_after=1.0))
+        finally:
+            served.end()
+
+    return grpc.stream_unary_rpc_method_handler(refuse)
