@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from paddleflow.problems import GrantExists, UserExists
 from pf_kit.postgres.queries import load_queries
+from pf_kit.postgres.sweep import Retention
 from pf_kit.postgres.views import Row, on_constraint, rows
 from pf_kit.unit import Change, View
 from pf_queue.accounts.domain import Grant, GrantFilter, GrantKey, ResourceKind, Token, TokenPlace, User
+
+RETENTIONS = (
+    # Kept past its end for as long as clocks may differ, so that nobody is told of a revocation that never was.
+    Retention("tokens", "expire_time", timedelta(hours=1)),
+)
 
 
 def storable(*texts: str | None) -> bool:
