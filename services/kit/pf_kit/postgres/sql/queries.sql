@@ -140,3 +140,19 @@ update leases set fence = fence + $1::bigint, expires = clock_timestamp()
 -- begin_epoch --
 update install set epoch = gen_random_uuid() returning epoch::text
 
+-- relayed --
+select xid, id from relay_cursor
+
+-- advance_relay --
+update relay_cursor set xid = $1, id = $2 where (xid, id) < ($1, $2)
+
+-- applied --
+select epoch, xid, id from inbox where consumer = $1 and source = $2
+
+-- claim_applied --
+select epoch, xid, id from inbox where consumer = $1 and source = $2 for update
+
+-- move_applied --
+insert into inbox (consumer, source, epoch, xid, id) values ($1, $2, $3, $4, $5)
+on conflict (consumer, source) do update set epoch = $3, xid = $4, id = $5
+

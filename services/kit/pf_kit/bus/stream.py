@@ -1,0 +1,94 @@
+"""The stream of one service's events in Redis.
+
+Redis may lose all of it at any time: whoever reads compares `Batch.previous` with its own place, and asks the owner for
+what is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias, cast
+
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError, ResponseError
+from redis.typing import EncodableT, FieldT, KeyT, StreamIdT
+
+from paddleflow.common.v1 import event_pb2
+from paddleflow.problems import Unavailable
+from pf_kit.bus.codec import Batch, batch_message, parse_batch
+from pf_kit.bus.ports import Position
+
+FIELD = b"batch"
+KEPT_BATCHES = 5_000
+"""About how many messages stay in the stream: a consumer that is further behind asks the owner."""
+KEPT_SECONDS = 7 * 24 * 3600
+"""After this time without an event the stream goes, as that of an epoch which is over."""
+READ_BATCHES = 16
+"""At most so many messages are read, and then applied, at once."""
+
+
+Entries: TypeAlias = "list[tuple[bytes, list[tuple[bytes, dict[bytes, bytes]]]]]"
+"""What XREAD returns: entries of streams, an entry being its id and its fields."""
+
+
+class BusUnavailable(Unavailable):
+    """The event bus does not answer."""
+
+
+def open_redis(url: str, timeout: float = 2.0) -> Redis:
+    """A client that gives up soon: the bus is only the faster way, and nobody waits for it."""
+    return Redis.from_url(
+        url,
+        protocol=2,
+        socket_timeout=timeout,
+        socket_connect_timeout=timeout,
+        retry=Retry(NoBackoff(), 0),
+        health_check_interval=0,
+    )
+
+
+class RedisStream:
+    """One service's stream."""
+
+    def __init__(self, redis: Redis, source: str) -> None:
+        self._redis = redis
+        self._source = source
+
+    def key(self, epoch: str) -> str:
+        """The stream of one life of the service."""
+        return f"pf:{epoch}:{self._source}:events"
+
+    async def publish(self, batches: Sequence[Batch]) -> None:
+        """Puts batches on the bus under the place of their last event, so that Redis itself refuses repetitions."""
+        async with self._redis.pipeline(transaction=False) as pipeline:
+            for batch in batches:
+                message: dict[FieldT, EncodableT] = {FIELD: batch_message(batch).SerializeToString()}
+                await pipeline.xadd(self.key(batch.epoch), message, id=str(batch.last), maxlen=KEPT_BATCHES)
+            await pipeline.expire(self.key(batches[-1].epoch), KEPT_SECONDS)
+            try:
+                replies = await pipeline.execute(raise_on_error=False)
+            except (RedisError, OSError) as error:
+                raise BusUnavailable(f"cannot publish events: {error}") from error
+        for reply in replies:
+            if isinstance(reply, Exception) and not _is_repetition(reply):
+                raise BusUnavailable(f"cannot publish events: {reply}") from reply
+
+    async def read(self, position: Position, patience: float) -> list[Batch]:
+        """The batches that end after a place; waits for so many seconds if there are none."""
+        try:
+            streams: dict[KeyT, StreamIdT] = {self.key(position.epoch): str(position.cursor)}
+            found = await self._redis.xread(streams, count=READ_BATCHES, block=round(patience * 1000))
+        except (RedisError, OSError) as error:
+            raise BusUnavailable(f"cannot read events: {error}") from error
+        return [
+            parse_batch(event_pb2.EventBatch.FromString(fields[FIELD]))
+            for _, entries in cast("Entries", found)
+            for _, fields in entries
+        ]
+
+
+def _is_repetition(reply: Exception) -> bool:
+    """True if the stream has this batch, or a later one, already."""
+    return isinstance(reply, ResponseError) and "equal or smaller" in str(reply)
