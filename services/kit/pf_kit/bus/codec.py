@@ -6,9 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC
 
-from google.protobuf.any_pb2 import Any
-from google.protobuf.timestamp_pb2 import Timestamp
-
 from paddleflow.common.v1 import event_pb2
 from pf_kit.events import Cursor, Event, Fact
 
@@ -32,10 +29,10 @@ class Batch:
 
 def batch_message(batch: Batch) -> event_pb2.EventBatch:
     """The batch as a protobuf message."""
-    return event_pb2.EventBatch(
-        previous=position_message(batch.epoch, batch.previous),
-        events=[event_message(batch.epoch, event) for event in batch.events],
-    )
+    message = event_pb2.EventBatch(previous=position_message(batch.epoch, batch.previous))
+    for event in batch.events:
+        _add_event(message, batch.epoch, event)
+    return message
 
 
 def position_message(epoch: str, cursor: Cursor) -> event_pb2.Position:
@@ -43,19 +40,16 @@ def position_message(epoch: str, cursor: Cursor) -> event_pb2.Position:
     return event_pb2.Position(epoch=epoch, xid=cursor.xid, id=cursor.id)
 
 
-def event_message(epoch: str, event: Event) -> event_pb2.Event:
-    """An event as a protobuf message."""
-    created = Timestamp()
-    created.FromDatetime(event.create_time)
-    return event_pb2.Event(
-        position=position_message(epoch, event.cursor),
-        type=event.fact.type,
-        subject=event.fact.subject,
-        subject_version=event.fact.version,
-        trace=event.trace,
-        create_time=created,
-        payload=Any(type_url=_TYPE_PREFIX + event.fact.type, value=event.fact.payload),
-    )
+def _add_event(batch: event_pb2.EventBatch, epoch: str, event: Event) -> None:
+    """Appends an event; filled in place, which takes half the time of building messages and copying them."""
+    fact = event.fact
+    message = batch.events.add(type=fact.type, subject=fact.subject, subject_version=fact.version, trace=event.trace)
+    message.position.epoch = epoch
+    message.position.xid = event.cursor.xid
+    message.position.id = event.cursor.id
+    message.create_time.FromDatetime(event.create_time)
+    message.payload.type_url = _TYPE_PREFIX + fact.type
+    message.payload.value = fact.payload
 
 
 def parse_batch(message: event_pb2.EventBatch) -> Batch:

@@ -25,7 +25,13 @@ _UNREACHABLE = (
     # An old primary that has become a standby.
     asyncpg.ReadOnlySQLTransactionError,
 )
-_LOST = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError, asyncpg.LockNotAvailableError)
+_LOST = (
+    asyncpg.SerializationError,
+    asyncpg.DeadlockDetectedError,
+    asyncpg.LockNotAvailableError,
+    # A migration has changed a table that a prepared statement reads; asyncpg prepares it anew the next time.
+    asyncpg.InvalidCachedStatementError,
+)
 
 
 class ConstraintViolated(Exception):

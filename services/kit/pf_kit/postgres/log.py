@@ -58,5 +58,5 @@ class PostgresLog:
 
 
 def _event(row: Row) -> Event:
-    fact = Fact(row["type"], row["subject"], row["version"], row["payload"])
-    return Event(Cursor(row["xid"], row["id"]), fact, row["trace"], row["create_time"])
+    _, _, xid, number, kind, subject, version, payload, trace, created = row
+    return Event(Cursor(xid, number), Fact(kind, subject, version, payload), trace, created)
