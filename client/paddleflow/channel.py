@@ -35,8 +35,7 @@ SERVICE_CONFIG = json.dumps(
     }
 )
 
-OPTIONS: Options = [
-    ("grpc.service_config", SERVICE_CONFIG),
+CONNECTION: Options = [
     ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
     # A server that went away without a word is noticed within 30 s; the server allows a ping each 10 s.
@@ -47,6 +46,9 @@ OPTIONS: Options = [
     ("grpc.min_reconnect_backoff_ms", 2_000),
     ("grpc.max_reconnect_backoff_ms", 2_000),
 ]
+
+RETRIES: Options = [("grpc.service_config", SERVICE_CONFIG)]
+NO_RETRIES: Options = [("grpc.enable_retries", 0)]
 
 _HOST_AND_PORT = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]+):(?P<port>[0-9]{1,5})")
 _SCHEMES = ("dns:", "ipv4:", "ipv6:")
@@ -86,23 +88,32 @@ def target(address: str) -> str:
 
 def open_channel(address: str, tls: Tls | None) -> aio.Channel:
     """A channel for asyncio programs; without TLS if `tls` is None. It connects when it is first used."""
-    if tls is None:
-        return aio.insecure_channel(target(address), options=OPTIONS)
-    return aio.secure_channel(target(address), _credentials(tls), options=_secure_options(tls))
+    return _open(address, tls, RETRIES)
+
+
+def open_channel_without_retries(address: str, tls: Tls | None) -> aio.Channel:
+    """A channel for calls that are handed on: their caller tries again by itself, and twice would be too often."""
+    return _open(address, tls, NO_RETRIES)
 
 
 def open_blocking_channel(address: str, tls: Tls | None) -> grpc.Channel:
     """A channel for programs with threads; otherwise like `open_channel`."""
+    options = [*CONNECTION, *RETRIES, *_name(tls)]
     if tls is None:
-        return grpc.insecure_channel(target(address), options=OPTIONS)
-    return grpc.secure_channel(target(address), _credentials(tls), options=_secure_options(tls))
+        return grpc.insecure_channel(target(address), options=options)
+    return grpc.secure_channel(target(address), _credentials(tls), options=options)
+
+
+def _open(address: str, tls: Tls | None, retries: Options) -> aio.Channel:
+    options = [*CONNECTION, *retries, *_name(tls)]
+    if tls is None:
+        return aio.insecure_channel(target(address), options=options)
+    return aio.secure_channel(target(address), _credentials(tls), options=options)
 
 
 def _credentials(tls: Tls) -> grpc.ChannelCredentials:
     return grpc.ssl_channel_credentials(tls.ca, tls.key, tls.certificate)
 
 
-def _secure_options(tls: Tls) -> Options:
-    if not tls.server_name:
-        return OPTIONS
-    return [*OPTIONS, ("grpc.ssl_target_name_override", tls.server_name)]
+def _name(tls: Tls | None) -> Options:
+    return [("grpc.ssl_target_name_override", tls.server_name)] if tls and tls.server_name else []

@@ -6,6 +6,7 @@ little and memory does not grow. gRPC's own limit is soft, so this one counts fo
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -37,6 +38,7 @@ class Limit:
         self._total = total
         self._each = each
         self._by_caller: dict[str, int] = {}
+        self._emptied: asyncio.Event | None = None
         self.under_way = 0
 
     @property
@@ -63,6 +65,14 @@ class Limit:
             del self._by_caller[caller]
         else:
             self._by_caller[caller] = count - 1
+        if self._emptied is not None and not self.under_way:
+            self._emptied.set()
+
+    async def emptied(self) -> None:
+        """Waits until nothing is under way."""
+        if self.under_way:
+            self._emptied = asyncio.Event()
+            await self._emptied.wait()
 
 
 def limited_as(principal: Principal) -> str:

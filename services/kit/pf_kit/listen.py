@@ -1,0 +1,42 @@
+"""Addresses that a server listens on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import grpc
+from grpc import aio
+
+from paddleflow.channel import target
+
+
+class ListenError(Exception):
+    """An address cannot be listened on."""
+
+
+def listen(server: aio.Server, addresses: Sequence[str], credentials: grpc.ServerCredentials | None) -> Iterator[str]:
+    """Makes the server listen on the addresses, and tells each with the port that was chosen.
+
+    Unix sockets are not encrypted: whoever may open them is on the same machine.
+    """
+    for address in addresses:
+        place = _place(address)
+        try:
+            if credentials is None or place.startswith("unix:"):
+                port = server.add_insecure_port(place)
+            else:
+                port = server.add_secure_port(place, credentials)
+        except RuntimeError as error:
+            raise ListenError(
+                f"cannot listen on {address}; is another server there, or is the port not yours?"
+            ) from error
+        yield place if place.startswith("unix:") else f"{place.rpartition(':')[0]}:{port}"
+
+
+def _place(address: str) -> str:
+    """The address as gRPC wants it from servers."""
+    host, _, port = address.rpartition(":")
+    if port == "0":
+        # Clients have no use for port 0, so `target` refuses it.
+        return f"{target(f'{host}:1').removeprefix('dns:///').removesuffix(':1')}:0"
+    return target(address).removeprefix("dns:///")
