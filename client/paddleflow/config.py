@@ -19,6 +19,7 @@ PADDLEFLOW_CONFIG names the file.
 from __future__ import annotations
 
 import configparser
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,7 +69,7 @@ def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
     beside = file.parent
     return Config(
         path=file,
-        address=_address(values["host"] or DEFAULT_HOST, values["port"] or DEFAULT_PORT),
+        address=server_address(values["host"] or DEFAULT_HOST, values["port"] or DEFAULT_PORT),
         user=values["name"],
         password=values["password"],
         token=values["token"],
@@ -77,6 +78,15 @@ def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
         cert=_path(values["cert"], beside),
         key=_path(values["key"], beside),
     )
+
+
+def write_user(config: Config, user: str) -> None:
+    """Writes a new configuration file for this user, who logs in with a token; fails if there is a file."""
+    host, _, port = (config.address, "", "") if config.address.startswith("unix:") else config.address.rpartition(":")
+    lines = ["[user]", f"name = {user}", "[server]", f"paddleflow_server_host = {host.strip('[]')}"]
+    config.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with os.fdopen(os.open(config.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write("\n".join([*lines, *([f"paddleflow_server_port = {port}"] if port else []), ""]))
 
 
 def _read(file: Path, *, must_exist: bool) -> configparser.RawConfigParser:
@@ -98,7 +108,8 @@ def _values(parser: configparser.RawConfigParser, environ: Mapping[str, str]) ->
     }
 
 
-def _address(host: str, port: str) -> str:
+def server_address(host: str, port: str) -> str:
+    """The address of the server; a host that is one already, as in ``unix:/path/of/socket``, has no port."""
     if host.startswith("unix:"):
         return host
     if not port.isdecimal():

@@ -21,6 +21,7 @@ LARGEST = 10**18
 
 _ALIASES = {"mem": MEMORY}
 _UNITS = {CPU: ("thousandth of a core", 1000), MEMORY: ("byte", 1)}
+_SHORT = 6
 _BINARY = {"Ei": 2**60, "Pi": 2**50, "Ti": 2**40, "Gi": 2**30, "Mi": 2**20, "Ki": 2**10}
 _DECIMAL = {"E": 10**18, "P": 10**15, "T": 10**12, "G": 10**9, "M": 10**6, "k": 10**3}
 _SUFFIXES: Mapping[str, Fraction] = {
@@ -64,6 +65,18 @@ def format_amount(resource: str, amount: int) -> str:
     if _ALIASES.get(resource, resource) == MEMORY:
         return _shortest(amount)
     return str(amount)
+
+
+def round_amount(resource: str, amount: int) -> str:
+    """The amount in three or four figures, for people who look at many; `format_amount` is exact."""
+    exact = format_amount(resource, amount)
+    if len(exact) <= _SHORT:
+        return exact
+    if _ALIASES.get(resource, resource) == CPU:
+        return round_amount("", amount // 1000)
+    factors = _BINARY if _ALIASES.get(resource, resource) == MEMORY else _DECIMAL
+    suffix, factor = next((suffix, factor) for suffix, factor in factors.items() if amount >= factor)
+    return f"{amount / factor:.3g}{suffix}" if amount < 1000 * factor else f"{amount // factor}{suffix}"
 
 
 def parse_resources(quantities: Mapping[str, str | int]) -> dict[str, int]:

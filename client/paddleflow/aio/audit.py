@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from datetime import datetime
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 from paddleflow.aio.pages import every
 from paddleflow.aio.session import Session
 from paddleflow.common.v1 import info_pb2, info_pb2_grpc
-from paddleflow.models.audit import AuditRecord, ServerInfo
+from paddleflow.models.audit import AuditFilter, AuditRecord, ServerInfo
 from paddleflow.models.pages import Page
 from paddleflow.wire.audit import audit_record_from_wire, server_info_from_wire
 from paddleflow.wire.base import time_to_wire
-
-
-class AuditFilter(TypedDict, total=False):
-    """Which records to list; filters that are given must all match."""
-
-    actor: str
-    """As in ``user/alice``."""
-    subject: str
-    """As in ``queue/team-a``."""
-    since: datetime
 
 
 class Audit:

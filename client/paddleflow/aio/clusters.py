@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from typing import TypedDict, Unpack
+from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import Unpack
 
 from paddleflow.aio.pages import every
 from paddleflow.aio.session import Session
 from paddleflow.aio.watch import watch
-from paddleflow.models.clusters import Cluster, ClusterChanges, ClusterStatus, Flavour, FlavourChanges, Node
+from paddleflow.models.clusters import (
+    Cluster,
+    ClusterChanges,
+    ClusterFilter,
+    ClusterStatus,
+    Flavour,
+    FlavourChanges,
+    FlavourFilter,
+    Node,
+    NodeFilter,
+)
 from paddleflow.models.pages import Page
 from paddleflow.models.watches import Change, WatchItem
 from paddleflow.queue.v1 import cluster_pb2, cluster_pb2_grpc
@@ -24,23 +34,6 @@ from paddleflow.wire.clusters import (
     node_from_wire,
     node_to_wire,
 )
-
-
-class ClusterFilter(TypedDict, total=False):
-    """Which clusters to list; filters that are given must all match."""
-
-    names: Sequence[str]
-    status: ClusterStatus
-
-
-class NodeFilter(TypedDict, total=False):
-    """Which machines to list; filters that are given must all match."""
-
-    clusters: Sequence[str]
-    queue: str
-    """Only machines that workloads of this queue can use."""
-    labels: Mapping[str, str]
-    """Only machines with all these labels."""
 
 
 class Clusters:
@@ -119,14 +112,6 @@ class Clusters:
         """The clusters as they are, then every change, for ever; resumes by itself when the stream breaks."""
         request = cluster_pb2.WatchClustersRequest(resume_token=resume_token)
         return watch(self._session, self._stub.WatchClusters, request, _cluster_changes)
-
-
-class FlavourFilter(TypedDict, total=False):
-    """Which flavours to list; filters that are given must all match."""
-
-    cluster: str
-    """Only flavours that can be used in this cluster."""
-    name_prefix: str
 
 
 class Flavours:

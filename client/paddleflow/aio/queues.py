@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import TypedDict, Unpack
+from collections.abc import AsyncIterator, Sequence
+from typing import Unpack
 
 from paddleflow.aio.pages import every
 from paddleflow.aio.session import Session
 from paddleflow.aio.watch import watch
 from paddleflow.models.pages import Page
-from paddleflow.models.queues import Queue, QueueChanges, QueueState
+from paddleflow.models.queues import Queue, QueueChanges, QueueFilter
 from paddleflow.models.watches import Change, WatchItem
 from paddleflow.queue.v1 import queue_pb2, queue_pb2_grpc
 from paddleflow.wire.audit import CHANGE_KIND
 from paddleflow.wire.queues import STATE, queue_changes_to_wire, queue_from_wire, queue_to_wire
-
-
-class QueueFilter(TypedDict, total=False):
-    """Which queues to list; filters that are given must all match."""
-
-    cluster: str
-    namespace: str
-    parent: str
-    """Only direct children of this queue."""
-    states: Sequence[QueueState]
-    name_prefix: str
-    labels: Mapping[str, str]
-    """Only queues with all these labels."""
 
 
 class Queues:

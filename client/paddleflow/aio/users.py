@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 from google.protobuf.duration_pb2 import Duration
 
@@ -13,7 +13,7 @@ from paddleflow.aio.session import Session
 from paddleflow.aio.watch import watch
 from paddleflow.auth.v1 import auth_pb2, auth_pb2_grpc
 from paddleflow.models.pages import Page
-from paddleflow.models.users import Grant, Identity, NewToken, ResourceKind, Token, User
+from paddleflow.models.users import Grant, GrantFilter, Identity, NewToken, ResourceKind, Token, User
 from paddleflow.models.watches import Change, WatchItem
 from paddleflow.wire.audit import CHANGE_KIND
 from paddleflow.wire.users import (
@@ -121,14 +121,6 @@ class Tokens:
         """Ends a token: every service refuses it within 5 seconds."""
         request = auth_pb2.RevokeTokenRequest(id=token_id)
         await self._session.change(self._stub.RevokeToken, request, request_id)
-
-
-class GrantFilter(TypedDict, total=False):
-    """Which grants to list; filters that are given must all match."""
-
-    user: str
-    kind: ResourceKind
-    resource: str
 
 
 class Grants:

@@ -6,7 +6,7 @@ them as people do. Fields that say "output only" are filled by the server and ig
 
 from __future__ import annotations
 
-from paddleflow.models.audit import AuditRecord, ServerInfo
+from paddleflow.models.audit import AuditFilter, AuditRecord, ServerInfo
 from paddleflow.models.clusters import (
     Cluster,
     ClusterChanges,
@@ -22,32 +22,40 @@ from paddleflow.models.queues import (
     PreemptionPolicy,
     Queue,
     QueueChanges,
+    QueueFilter,
     QueueState,
     QuotaType,
 )
-from paddleflow.models.users import Grant, Identity, NewToken, ResourceKind, Token, User
+from paddleflow.models.users import Grant, GrantFilter, Identity, NewToken, ResourceKind, Token, User
 from paddleflow.models.watches import Bookmark, Change, ChangeKind, Reset, WatchItem
 
 __all__ = [
+    "AuditFilter",
     "AuditRecord",
     "Bookmark",
     "Change",
     "ChangeKind",
     "Cluster",
     "ClusterChanges",
+    "ClusterFilter",
     "ClusterStatus",
     "ClusterType",
     "Flavour",
     "FlavourChanges",
+    "FlavourFilter",
     "Grant",
+    "GrantFilter",
     "Identity",
     "Isolation",
     "NewToken",
     "Node",
+    "NodeFilter",
     "OrderPolicy",
+    "Page",
     "PreemptionPolicy",
     "Queue",
     "QueueChanges",
+    "QueueFilter",
     "QueueState",
     "QuotaType",
     "Reset",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypedDict
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +35,13 @@ class ServerInfo:
     version: str
     installation: str
     """Names the installation for as long as it lives."""
+
+
+class AuditFilter(TypedDict, total=False):
+    """Which records to list; filters that are given must all match."""
+
+    actor: str
+    """As in ``user/alice``."""
+    subject: str
+    """As in ``queue/team-a``."""
+    since: datetime

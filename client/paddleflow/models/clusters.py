@@ -109,3 +109,28 @@ class FlavourChanges(TypedDict, total=False):
     resources: Mapping[str, int | None]
     """Only the resources named here change; None removes one."""
     cluster: str
+
+
+class ClusterFilter(TypedDict, total=False):
+    """Which clusters to list; filters that are given must all match."""
+
+    names: Sequence[str]
+    status: ClusterStatus
+
+
+class NodeFilter(TypedDict, total=False):
+    """Which machines to list; filters that are given must all match."""
+
+    clusters: Sequence[str]
+    queue: str
+    """Only machines that workloads of this queue can use."""
+    labels: Mapping[str, str]
+    """Only machines with all these labels."""
+
+
+class FlavourFilter(TypedDict, total=False):
+    """Which flavours to list; filters that are given must all match."""
+
+    cluster: str
+    """Only flavours that can be used in this cluster."""
+    name_prefix: str

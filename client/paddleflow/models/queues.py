@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -117,3 +117,16 @@ class QueueChanges(TypedDict, total=False):
     max_per_user: Mapping[str, int | None]
     max_jobs_per_user: int
     labels: Mapping[str, str | None]
+
+
+class QueueFilter(TypedDict, total=False):
+    """Which queues to list; filters that are given must all match."""
+
+    cluster: str
+    namespace: str
+    parent: str
+    """Only direct children of this queue."""
+    states: Sequence[QueueState]
+    name_prefix: str
+    labels: Mapping[str, str]
+    """Only queues with all these labels."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import TypedDict
 
 
 class ResourceKind(StrEnum):
@@ -68,3 +69,11 @@ class Identity:
     """Empty for a user."""
     root: bool
     expire_time: datetime | None
+
+
+class GrantFilter(TypedDict, total=False):
+    """Which grants to list; filters that are given must all match."""
+
+    user: str
+    kind: ResourceKind
+    resource: str

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TypedDict, Unpack
+from collections.abc import Iterator, Sequence
+from typing import Unpack
 
 from paddleflow.models.pages import Page
-from paddleflow.models.queues import Queue, QueueChanges, QueueState
+from paddleflow.models.queues import Queue, QueueChanges, QueueFilter
 from paddleflow.models.watches import Change, WatchItem
 from paddleflow.queue.v1 import queue_pb2, queue_pb2_grpc
 from paddleflow.sync.pages import every
@@ -15,19 +15,6 @@ from paddleflow.sync.session import Session
 from paddleflow.sync.watch import watch
 from paddleflow.wire.audit import CHANGE_KIND
 from paddleflow.wire.queues import STATE, queue_changes_to_wire, queue_from_wire, queue_to_wire
-
-
-class QueueFilter(TypedDict, total=False):
-    """Which queues to list; filters that are given must all match."""
-
-    cluster: str
-    namespace: str
-    parent: str
-    """Only direct children of this queue."""
-    states: Sequence[QueueState]
-    name_prefix: str
-    labels: Mapping[str, str]
-    """Only queues with all these labels."""
 
 
 class Queues:

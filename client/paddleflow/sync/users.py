@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 from google.protobuf.duration_pb2 import Duration
 
 from paddleflow.auth.v1 import auth_pb2, auth_pb2_grpc
 from paddleflow.models.pages import Page
-from paddleflow.models.users import Grant, Identity, NewToken, ResourceKind, Token, User
+from paddleflow.models.users import Grant, GrantFilter, Identity, NewToken, ResourceKind, Token, User
 from paddleflow.models.watches import Change, WatchItem
 from paddleflow.sync.pages import every
 from paddleflow.sync.session import Session
@@ -120,14 +120,6 @@ class Tokens:
         """Ends a token: every service refuses it within 5 seconds."""
         request = auth_pb2.RevokeTokenRequest(id=token_id)
         self._session.change(self._stub.RevokeToken, request, request_id)
-
-
-class GrantFilter(TypedDict, total=False):
-    """Which grants to list; filters that are given must all match."""
-
-    user: str
-    kind: ResourceKind
-    resource: str
 
 
 class Grants:

@@ -1,0 +1,45 @@
+"""``paddleflow``: the command with all its groups."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from paddleflow.cli.audit import audit
+from paddleflow.cli.cluster import cluster
+from paddleflow.cli.completion import completion
+from paddleflow.cli.flavour import flavour
+from paddleflow.cli.login import login, version
+from paddleflow.cli.queue import queue
+from paddleflow.cli.token import token
+from paddleflow.cli.user import user
+from paddleflow.cli.verbs import Invocation, Noun, output_option
+
+
+@click.group(
+    cls=Noun,
+    params=[output_option()],
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "auto_envvar_prefix": "PADDLEFLOW",
+    },
+)
+@click.option(
+    "--pf_config",
+    type=click.Path(path_type=Path),
+    help="The configuration; else the file PADDLEFLOW_CONFIG names, else ~/.paddleflow/paddleflow.ini.",
+)
+@click.pass_context
+def cli(ctx: click.Context, pf_config: Path | None) -> None:
+    """Use PaddleFlow: share a cluster between teams.
+
+    `paddleflow NOUN VERB --help` tells of each command. Exit status: 0 done, 1 refused, 2 wrong command line, 3 the
+    server does not answer, 4 not logged in.
+    """
+    ctx.ensure_object(Invocation).config = pf_config
+
+
+for command in (audit, cluster, completion, flavour, login, queue, token, user, version):
+    cli.add_command(command)

@@ -1,0 +1,75 @@
+"""``paddleflow completion``, and the names that a shell completes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import click
+from click.shell_completion import CompletionItem, get_completion_class
+
+from paddleflow.cli.verbs import Invocation, Verb
+from paddleflow.problems import Problem
+
+if TYPE_CHECKING:
+    from paddleflow.sync import PaddleFlow
+
+SHELLS = ("bash", "zsh", "fish")
+VARIABLE = "_PADDLEFLOW_COMPLETE"
+ENOUGH = 200
+
+Names = Callable[["PaddleFlow", str], Iterable[str]]
+Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+@click.command(cls=Verb)
+@click.argument("shell", type=click.Choice(SHELLS))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    r"""Print what makes a shell complete commands, options and names.
+
+    \b
+    bash:  echo 'eval "$(paddleflow completion bash)"' >> ~/.bashrc
+    zsh:   echo 'eval "$(paddleflow completion zsh)"' >> ~/.zshrc
+    fish:  paddleflow completion fish > ~/.config/fish/completions/paddleflow.fish
+    """
+    kind = get_completion_class(shell)
+    if kind is None:
+        raise click.UsageError(f"click completes nothing in {shell}")
+    click.echo(kind(ctx.find_root().command, {}, "paddleflow", VARIABLE).source())
+
+
+def completing(names: Names) -> Completer:
+    """Completes names that the server knows; nothing if it does not answer, or refuses."""
+
+    def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        invocation = Invocation(config=ctx.find_root().params.get("pf_config"))
+        try:
+            with invocation.paddleflow() as paddleflow:
+                return [CompletionItem(name) for name in names(paddleflow, incomplete)]
+        except Problem:
+            return []
+
+    return complete
+
+
+def _queues(paddleflow: PaddleFlow, begin: str) -> list[str]:
+    return [queue.name for queue in paddleflow.queues.page(ENOUGH, name_prefix=begin).items]
+
+
+def _flavours(paddleflow: PaddleFlow, begin: str) -> list[str]:
+    return [flavour.name for flavour in paddleflow.flavours.page(ENOUGH, name_prefix=begin).items]
+
+
+def _clusters(paddleflow: PaddleFlow, begin: str) -> list[str]:
+    return [each.name for each in paddleflow.clusters.page(ENOUGH).items if each.name.startswith(begin)]
+
+
+def _users(paddleflow: PaddleFlow, begin: str) -> list[str]:
+    return [user.name for user in paddleflow.users.page(ENOUGH).items if user.name.startswith(begin)]
+
+
+complete_queue = completing(_queues)
+complete_flavour = completing(_flavours)
+complete_cluster = completing(_clusters)
+complete_user = completing(_users)

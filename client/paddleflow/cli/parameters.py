@@ -1,0 +1,82 @@
+"""What options and arguments hold: quantities, pairs, durations, files."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+import click
+
+from paddleflow.problems import InvalidArgument, Violation
+from paddleflow.quantity import CPU, MEMORY, parse_amount, parse_pairs, resource_name
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+INHERITED = ("", "-")
+"""What stands in place of a quantity to say: none of its own."""
+
+_DURATION = re.compile(r"([0-9]{1,9})([smhdw])")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+
+def paging(function: F) -> F:
+    """The options of a list that comes in pages."""
+    size = click.option(
+        "-m",
+        "--maxsize",
+        "--maxkeys",
+        "maxsize",
+        type=click.IntRange(min=1),
+        default=100,
+        show_default=True,
+        help="The most to list at once.",
+    )
+    marker = click.option("-mk", "--marker", default="", help="The marker that ended the page before.")
+    return size(marker(function))
+
+
+def amounts(cpu: str | None, memory: str | None, scalars: str | None) -> dict[str, int | None]:
+    """Amounts by resource of what is given: None for a resource that is to have none of its own."""
+    given = {CPU: cpu, MEMORY: memory, **_scalars(scalars)}
+    return {
+        name: None if text in INHERITED else parse_amount(name, text)
+        for name, text in given.items()
+        if text is not None
+    }
+
+
+def _scalars(text: str | None) -> dict[str, str]:
+    pairs = {resource_name(name): value for name, value in parse_pairs(text or "").items()}
+    for name in (CPU, MEMORY):
+        if name in pairs:
+            raise InvalidArgument.of(Violation(name, "has an option of its own"))
+    return pairs
+
+
+def duration(text: str) -> timedelta:
+    """The time that ``90m``, ``12h``, ``30d`` or ``1h30m`` lasts."""
+    parts = _DURATION.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise InvalidArgument.of(Violation("duration", f"{text!r} is not a duration such as 90m, 12h or 30d"))
+    return timedelta(seconds=sum(int(number) * _SECONDS[unit] for number, unit in parts))
+
+
+def moment(text: str, now: datetime) -> datetime:
+    """The moment of ``2026-05-01``, ``2026-05-01T12:00:00+02:00``, or so long ago as ``2h`` says."""
+    try:
+        told = datetime.fromisoformat(text)
+    except ValueError:
+        return now - duration(text)
+    return told if told.tzinfo else told.astimezone().astimezone(UTC)
+
+
+def password(given: str | None, prompt: str, *, confirm: bool) -> str:
+    """The password given, read from the input if it is ``-``, asked for on a terminal if there is none."""
+    if given == "-":
+        return sys.stdin.readline().rstrip("\n")
+    if given is not None:
+        return given
+    return str(click.prompt(prompt, hide_input=True, confirmation_prompt=confirm, err=True))
