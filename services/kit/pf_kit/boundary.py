@@ -25,7 +25,7 @@ from pf_kit.telemetry import RpcMetrics
 from pf_kit.tracing import Tracing
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
-Continuation: TypeAlias = Callable[[grpc.HandlerCallDetails], Awaitable[Handler | None]]
+Continuation: TypeAlias = "Callable[[grpc.HandlerCallDetails], Awaitable[Handler | None]]"
 
 
 @dataclass(frozen=True, slots=True)
