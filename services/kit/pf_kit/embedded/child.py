@@ -58,6 +58,10 @@ class Child:
     def pid(self) -> int:
         return self._process.pid
 
+    @property
+    def is_running(self) -> bool:
+        return not self._exit.done()
+
     async def wait(self) -> int:
         """Waits for its end; the exit status, or the signal that ended it as a negative number."""
         return await asyncio.shield(self._exit)

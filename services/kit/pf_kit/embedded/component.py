@@ -20,6 +20,10 @@ class Component(Protocol):
     def name(self) -> str:
         """Names it to the user."""
 
+    @property
+    def start_seconds(self) -> float:
+        """How long it may take to be ready before it counts as stuck."""
+
     async def prepare(self) -> None:
         """Makes ready what a start needs, before each start. Raises Refusal if that is up to the user."""
 
@@ -37,21 +41,23 @@ async def running(component: Component, log: Path) -> AsyncIterator[Child]:
     with log.open("ab") as output:
         child = Child(component.program(), log=output.fileno())
     try:
-        await wait_started(component, child, log)
+        if not await serves(component, child):
+            raise Refusal(f"{component.name} does not start:\n{last_lines(log)}", f"The whole log: {log}")
         yield child
     finally:
         await child.stop()
 
 
-async def wait_started(component: Component, child: Child, log: Path) -> None:
-    """Waits until a child is ready. Raises Refusal, with the end of its log, if it dies instead."""
+async def serves(component: Component, child: Child) -> bool:
+    """True once a started child is ready, False if it dies instead or takes too long."""
     ready = asyncio.ensure_future(component.wait_ready(child))
     dead = asyncio.ensure_future(child.wait())
     try:
-        await asyncio.wait({ready, dead}, return_when=asyncio.FIRST_COMPLETED)
-        if not ready.done():
-            raise Refusal(f"{component.name} ended at once, saying:\n{last_lines(log)}", f"Its log is {log}.")
-        ready.result()
+        patience = component.start_seconds
+        await asyncio.wait({ready, dead}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+        if ready.done():
+            ready.result()
+        return ready.done() and not dead.done()
     finally:
         ready.cancel()
         dead.cancel()

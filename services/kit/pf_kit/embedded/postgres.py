@@ -44,6 +44,11 @@ class Postgres:
         return "postgres"
 
     @property
+    def start_seconds(self) -> float:
+        # It is not stuck but repeats what it wrote down before it was killed, and would begin anew.
+        return 3600.0
+
+    @property
     def dsn(self) -> str:
         """Where to connect; only this account and the server's may."""
         return (

@@ -38,6 +38,10 @@ class Valkey:
         return "valkey"
 
     @property
+    def start_seconds(self) -> float:
+        return 600.0
+
+    @property
     def socket(self) -> Path:
         return self.sockets / "valkey.sock"
 

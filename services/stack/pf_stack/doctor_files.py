@@ -1,0 +1,65 @@
+"""Looks at the files and folders of an installation."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from pf_stack.client_config import read_entry, users_config
+from pf_stack.endpoints import HOST, read_endpoints
+from pf_stack.finding import Finding, bad, good, note
+from pf_stack.layout import Layout
+
+
+def data_folder(layout: Layout) -> Iterator[Finding]:
+    if not layout.data.exists():
+        yield note(f"there is no data folder {layout.data} yet", "pf up")
+    elif not layout.lock.exists() and any(layout.data.iterdir()):
+        yield bad(f"{layout.data} is not empty, and not a data folder of PaddleFlow", "Name another one with --data.")
+    elif layout.data.stat().st_uid != os.geteuid():
+        yield bad(f"{layout.data} belongs to somebody else", f"Run pf as its owner: {layout.data.owner()}")
+    elif layout.restoring.exists():
+        yield bad(f"the restore into {layout.data} was interrupted", f"rm -r {layout.data}   (then restore again)")
+    else:
+        yield from _closed(layout.data, f"chmod go-rw {layout.data}")
+
+
+def secrets(layout: Layout) -> Iterator[Finding]:
+    for file in (layout.signing_key, layout.client_config):
+        if file.exists():
+            yield from _closed(file, f"chmod 600 {file}")
+    if layout.cluster.exists() and not layout.signing_key.exists():
+        yield bad(
+            f"{layout.signing_key} is missing: all tokens are lost, everybody must log in again", "pf down && pf up"
+        )
+
+
+def sockets(layout: Layout) -> Iterator[Finding]:
+    folder = layout.sockets
+    if folder.is_symlink() or (folder.exists() and folder.stat().st_uid != os.geteuid()):
+        yield bad(f"{folder} is not ours: somebody else laid it there", f"rm -r {folder}   (as its owner or as root)")
+    else:
+        yield good(f"Unix sockets lie in {folder}")
+
+
+def client(layout: Layout) -> Iterator[Finding]:
+    """Whether the command line client reaches this stack, and keeps its password to itself."""
+    file = users_config()
+    if file.exists():
+        yield from _closed(file, f"chmod 600 {file}")
+    if not layout.is_default:
+        return
+    entry = read_entry(file.read_text()) if file.exists() else None
+    endpoint = read_endpoints(layout).get("queue")
+    if endpoint is not None and (entry is None or (entry.host, entry.port) != (HOST, endpoint.port)):
+        yield note(f"{file} names another server than this stack", f"export PADDLEFLOW_CONFIG={layout.client_config}")
+
+
+def _closed(path: Path, remedy: str) -> Iterator[Finding]:
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & (stat.S_IRWXG | stat.S_IRWXO) & ~(stat.S_IXGRP | stat.S_IXOTH):
+        yield bad(f"others may read or change {path} (mode {mode:04o})", remedy)
+    else:
+        yield good(f"{path} is closed to others")

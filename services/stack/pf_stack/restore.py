@@ -1,0 +1,108 @@
+"""Restores a back-up into a new data folder."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+import asyncpg
+
+from pf_kit.embedded.accounts import this_account
+from pf_kit.embedded.backends import embedded_postgres
+from pf_kit.embedded.child import Program, clean_environment
+from pf_kit.embedded.component import complete, running
+from pf_kit.embedded.folders import locked
+from pf_kit.embedded.postgres import Postgres
+from pf_kit.embedded.refusal import Refusal
+from pf_kit.postgres.epoch import new_epoch
+from pf_stack.archive import Manifest, extract_archive
+from pf_stack.backup import CLIENT_CONFIG, DATABASE, SIGNING_KEY
+from pf_stack.layout import Layout
+from pf_stack.setup import claim
+
+SCHEMAS = """
+select namespace.nspname from pg_class as class
+join pg_namespace as namespace on namespace.oid = class.relnamespace
+where class.relname = 'install' and class.relkind = 'r'
+order by 1
+"""
+"""The services' schemas: each has a row that names its life."""
+
+Step: TypeAlias = Callable[[str], AbstractContextManager[None]]
+"""Shows that something is under way."""
+
+
+async def restore(layout: Layout, file: Path, step: Step) -> Manifest:
+    """Makes a new data folder of a back-up; on failure leaves the folder as it was."""
+    if layout.data.exists() and any(layout.data.iterdir()):
+        raise Refusal(f"{layout.data} is not empty", "Restore into a new folder: pf restore FILE --data DIR")
+    with _made_or_undone(layout):
+        claim(layout)
+        with locked(layout.lock):
+            layout.restoring.mkdir(mode=0o700)
+            with step("check the back-up"):
+                manifest = extract_archive(file, layout.restoring)
+            await _load(layout, step)
+            _place(layout)
+    return manifest
+
+
+async def _load(layout: Layout, step: Step) -> None:
+    postgres = embedded_postgres(layout.data, layout.sockets)
+    with step("make a database"):
+        await postgres.prepare()
+    async with running(postgres, layout.log(postgres.name)):
+        with step("load the data"):
+            await complete(_pg_restore(postgres, layout.restoring / DATABASE), said="")
+        with step("begin a new epoch"):
+            await _begin_epochs(postgres.dsn)
+
+
+def _pg_restore(postgres: Postgres, dump: Path) -> Program:
+    options = ("--no-owner", "--exit-on-error", f"--dbname={postgres.dsn}", str(dump))
+    return Program(
+        argv=(str(postgres.binaries.folder / "pg_restore"), *options),
+        environment=clean_environment(),
+        folder=dump.parent,
+        account=this_account(),
+        stop_signal=signal.SIGTERM,
+        stop_seconds=10.0,
+    )
+
+
+async def _begin_epochs(dsn: str) -> None:
+    """Tells everybody who followed the events that they must start over: some that they saw never happened here."""
+    connection = await asyncpg.connect(dsn)
+    try:
+        for row in await connection.fetch(SCHEMAS):
+            await new_epoch(connection, row["nspname"])
+    finally:
+        await connection.close()
+
+
+def _place(layout: Layout) -> None:
+    """Puts the files in their place; without the folder they came in, the data folder counts as whole."""
+    places = {SIGNING_KEY: layout.signing_key, CLIENT_CONFIG: layout.client_config}
+    for name, place in places.items():
+        if (layout.restoring / name).exists():
+            (layout.restoring / name).rename(place)
+            place.chmod(0o600)
+    shutil.rmtree(layout.restoring)
+
+
+@contextmanager
+def _made_or_undone(layout: Layout) -> Iterator[None]:
+    """Removes what was made if the block fails."""
+    existed = layout.data.exists()
+    try:
+        yield
+    except BaseException:
+        for entry in layout.data.iterdir() if layout.data.exists() else ():
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+        if not existed and layout.data.exists():
+            layout.data.rmdir()
+        raise

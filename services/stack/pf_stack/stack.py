@@ -1,0 +1,64 @@
+"""What a stack consists of. A new service is one more row in the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pf_kit.embedded.accounts import this_account
+from pf_kit.embedded.backends import embedded_postgres, embedded_valkey
+from pf_kit.embedded.component import Component
+from pf_stack.endpoints import Endpoint, choose_endpoints
+from pf_stack.layout import Layout
+from pf_stack.service import Service
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What tells one service from another."""
+
+    name: str
+    module: str
+    port: int
+    """Which port it wishes for callers."""
+
+
+SERVICES: Sequence[Row] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """All that runs for one data folder."""
+
+    backends: Sequence[Component]
+    services: Sequence[Service]
+
+    @property
+    def levels(self) -> Sequence[Sequence[Component]]:
+        """In the order of their start."""
+        return (self.backends, self.services)
+
+
+def compose(layout: Layout) -> Stack:
+    """The stack of a data folder, its ports chosen."""
+    postgres = embedded_postgres(layout.data, layout.sockets)
+    valkey = embedded_valkey(layout.data, layout.sockets)
+    endpoints = choose_endpoints(layout, {row.name: row.port for row in SERVICES})
+    services = [_service(row, layout, endpoints[row.name], postgres.dsn, valkey.url) for row in SERVICES]
+    return Stack((postgres, valkey), services)
+
+
+def _service(row: Row, layout: Layout, endpoint: Endpoint, dsn: str, bus: str) -> Service:
+    settings = _settings(row.name, layout, endpoint, dsn, bus)
+    return Service(row.name, row.module, endpoint, settings, layout.data, this_account())
+
+
+def _settings(name: str, layout: Layout, endpoint: Endpoint, dsn: str, bus: str) -> Mapping[str, str]:
+    prefix = f"PF_{name.upper()}"
+    return {
+        f"{prefix}_POSTGRES_DSN": dsn,
+        f"{prefix}_REDIS_URL": bus,
+        f"{prefix}_SERVER_LISTEN": f"{endpoint.address},{endpoint.target}",
+        f"{prefix}_SERVER_ADMIN": endpoint.admin_address,
+        f"{prefix}_SIGNING_KEY_FILE": str(layout.signing_key),
+    }

@@ -1,0 +1,82 @@
+"""Starts the supervisor in the background and follows it until the stack is ready."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+from pf_kit.embedded.component import last_lines
+from pf_kit.embedded.refusal import Refusal
+from pf_stack.daemon import supervise
+from pf_stack.layout import Layout
+from pf_stack.logs import opened, rotate
+from pf_stack.messages import Busy, Failed, Report, Up, decode
+from pf_stack.setup import claim
+from pf_stack.state import State, running_state
+
+OTHER_SECONDS = 60.0
+"""How long to wait for a stack that somebody else starts."""
+
+
+def start_in_background(layout: Layout, report: Report) -> None:
+    """Starts the stack; returns when it is ready. Raises Refusal if it cannot be started."""
+    claim(layout)
+    with _daemon(layout) as messages:
+        for line in messages:
+            message = decode(line)
+            report(message)
+            match message:
+                case Up():
+                    return
+                case Failed(what, remedy):
+                    raise Refusal(what, remedy)
+                case Busy():
+                    wait_for_other(layout)
+                    return
+    log = layout.log("supervisor")
+    raise Refusal(f"the supervisor died while it started the stack, saying:\n{last_lines(log)}", f"Its log is {log}.")
+
+
+def start_in_foreground(layout: Layout, report: Report) -> int:
+    """Runs the stack in this process until it is told to stop; the exit status."""
+    return asyncio.run(supervise(layout, report))
+
+
+def wait_for_other(layout: Layout) -> State:
+    """Waits until the stack that somebody else starts, or has started, is ready."""
+    deadline = time.monotonic() + OTHER_SECONDS
+    while time.monotonic() < deadline:
+        state = running_state(layout.state)
+        if state is not None and state.is_ready:
+            return state
+        time.sleep(0.05)
+    raise Refusal(
+        f"another pf command works on {layout.data}, and no stack became ready in {OTHER_SECONDS:.0f} s",
+        f"See what runs: pf status --data {layout.data}",
+    )
+
+
+@contextmanager
+def _daemon(layout: Layout) -> Iterator[BinaryIO]:
+    """Starts a supervisor that outlives us; what it has to tell, line by line."""
+    rotate(layout.log("supervisor"))
+    reader, writer = os.pipe()
+    with opened(layout.log("supervisor")) as log:
+        subprocess.Popen(
+            [sys.executable, "-P", "-m", "pf_stack.daemon", str(layout.data), str(writer)],
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            pass_fds=[writer],
+            start_new_session=True,
+        )
+    os.close(writer)
+    with os.fdopen(reader, "rb") as messages:
+        yield messages

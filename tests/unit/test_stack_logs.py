@@ -1,0 +1,89 @@
+"""Log files: put aside when large, shown from the end, followed."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pf_kit.embedded.refusal import Refusal
+from pf_stack import logs
+from pf_stack.layout import Layout
+from pf_stack.logs import opened, rotate
+from pf_stack.logview import BLOCK, follow, log_files, tail
+
+
+def test_a_log_is_the_owners_alone_and_is_appended_to(tmp_path: Path) -> None:
+    log = tmp_path / "queue.log"
+    for line in (b"one\n", b"two\n"):
+        with opened(log) as handle:
+            os.write(handle, line)
+    assert log.read_bytes() == b"one\ntwo\n"
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+
+
+def test_a_large_log_is_put_aside_while_its_process_goes_on_writing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs, "MAX_BYTES", 10)
+    log = tmp_path / "queue.log"
+    with opened(log) as handle:
+        for number in range(6):
+            os.write(handle, f"line {number} of it\n".encode())
+            rotate(log)
+        os.write(handle, b"short\n")
+        rotate(log)
+    assert log.read_text() == "short\n"
+    assert [(tmp_path / f"queue.log.{age}").read_text() for age in (1, 2, 3)] == [
+        "line 5 of it\n",
+        "line 4 of it\n",
+        "line 3 of it\n",
+    ]
+    assert len(list(tmp_path.iterdir())) == 1 + logs.KEPT
+
+
+def test_a_log_that_is_not_there_is_not_rotated(tmp_path: Path) -> None:
+    rotate(tmp_path / "none.log")
+    assert list(tmp_path.iterdir()) == []
+
+
+LINES = st.lists(st.text("abä", max_size=BLOCK // 2), max_size=6)
+
+
+@given(LINES, st.integers(0, 8))
+def test_tail_gives_the_last_lines(tmp_path_factory: pytest.TempPathFactory, lines: list[str], count: int) -> None:
+    log = tmp_path_factory.mktemp("logs") / "queue.log"
+    log.write_text("".join(f"{line}\n" for line in lines))
+    assert tail(log, count) == (lines[-count:] if count else [])
+
+
+def test_follow_gives_whole_lines_as_they_come_and_survives_an_emptied_file(tmp_path: Path) -> None:
+    log = tmp_path / "queue.log"
+    log.write_text("old\n")
+    new = follow(log)
+    assert next(new) is None
+    with log.open("a") as writer:
+        writer.write("half")
+        writer.flush()
+        assert next(new) is None
+        writer.write(" line\nnext\n")
+    assert [next(new), next(new), next(new)] == ["half line", "next", None]
+    os.truncate(log, 0)
+    log.write_text("anew\n")
+    assert [next(new), next(new)] == ["anew", None]
+
+
+def test_logs_are_chosen_by_process_and_unknown_ones_are_named(tmp_path: Path) -> None:
+    layout = Layout(tmp_path, is_default=False)
+    assert log_files(layout, []) == {}
+    layout.logs.mkdir()
+    for name in ("queue", "postgres"):
+        layout.log(name).touch()
+    assert list(log_files(layout, [])) == ["postgres", "queue"]
+    assert log_files(layout, ["queue"]) == {"queue": layout.log("queue")}
+    with pytest.raises(Refusal, match="no log of qeue"):
+        log_files(layout, ["qeue"])
