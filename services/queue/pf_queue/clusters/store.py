@@ -15,7 +15,7 @@ TREE_LOCK = "tree"
 class ClusterStore(Protocol):
     """The port to the rows of clusters and their machines. Whoever writes holds the lock `TREE_LOCK`.
 
-    Names come from callers: one that cannot exist is simply not found.
+    Names that are asked for are well-formed; services see to it.
     """
 
     async def cluster(self, view: View, name: str) -> Cluster | None:

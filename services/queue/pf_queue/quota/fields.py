@@ -17,6 +17,8 @@ def queue_violations(queue: Queue) -> Iterator[Violation]:
     """What is wrong with the fields of a queue."""
     yield from _name_violations(queue.name)
     yield from dns_label("queue.namespace", queue.namespace)
+    if queue.parent:
+        yield from dns_label("queue.parent", queue.parent)
     for field in ("min", "max", "lend_limit", "max_per_user"):
         yield from amounts(f"queue.{field}", getattr(queue, field))
     yield from within("queue.weight", queue.weight, *WEIGHTS)

@@ -62,8 +62,8 @@ def _too_high(gap: Gap, changed: Queue) -> tuple[type[QuotaRefused], str]:
         return MaxExceedsParent, f"{says} {above}; lower it, or raise the max of {changed.parent!r} first"
     if gap.rule is Rule.LENT:
         return LendExceedsMin, f"{says} its min {limit}; a queue can lend only what it is guaranteed"
-    inherited = "" if gap.excess.resource in changed.max else ", which it does not set itself,"
-    return MinExceedsMax, f"{says} its ceiling {limit}{inherited}; lower min or raise max"
+    ceiling = "its max" if gap.excess.resource in changed.max else "the ceiling it inherits,"
+    return MinExceedsMax, f"{says} {ceiling} {limit}; lower min or raise max"
 
 
 def _children(gap: Gap, changed: Queue) -> tuple[type[QuotaRefused], str]:

@@ -12,7 +12,7 @@ from pf_queue.quota.domain import Queue, QueueFilter, Standing
 class QueueStore(Protocol):
     """The port to the rows of queues. Whoever writes holds the lock `TREE_LOCK`.
 
-    Names come from callers: one that cannot exist is simply not found.
+    Names that are asked for are well-formed; services see to it.
     """
 
     async def standing(self, view: View, name: str) -> Standing | None:

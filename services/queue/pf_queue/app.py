@@ -1,0 +1,263 @@
+"""The queue service, put together."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from random import random
+
+from prometheus_client import CollectorRegistry, ProcessCollector
+
+from paddleflow.auth.v1 import auth_pb2_grpc
+from paddleflow.queue.v1 import cluster_pb2_grpc, queue_pb2_grpc
+from pf_kit.auth import TokenAuthenticator
+from pf_kit.bus.relay import Relay
+from pf_kit.bus.stream import RedisStream, open_redis
+from pf_kit.call import CURRENT
+from pf_kit.clock import SystemClock
+from pf_kit.forward import AlwaysLeading
+from pf_kit.ids import new_id
+from pf_kit.leases import Leadership
+from pf_kit.lifecycle import Loops, Program, Stop, serve
+from pf_kit.mutation import Mutations
+from pf_kit.page import PageTokens
+from pf_kit.postgres.database import PostgresDatabase
+from pf_kit.postgres.install import Install, read_install
+from pf_kit.postgres.leases import PostgresLeases
+from pf_kit.postgres.migrate import migrate
+from pf_kit.postgres.pool import PoolSettings, open_pool
+from pf_kit.postgres.positions import PostgresRelayMark
+from pf_kit.postgres.sweep import Retention, Sweeper
+from pf_kit.postgres.views import PostgresView
+from pf_kit.server import Service, ServiceServer
+from pf_kit.token_status import CachedTokenStatus
+from pf_kit.tokens import Signer, Verifier, key_id
+from pf_kit.tracing import TraceSettings, Tracing, otlp_exporter, provider
+from pf_kit.watch import Watches
+from pf_queue.accounts.passwords import Passwords
+from pf_queue.accounts.postgres import RETENTIONS as ACCOUNT_RETENTIONS
+from pf_queue.accounts.postgres import PostgresAccountStore
+from pf_queue.accounts.seeds import seed_root
+from pf_queue.accounts.servicer import AuthServicer, GrantServicer, Issuer, UserServicer
+from pf_queue.accounts.servicer import Lists as AccountLists
+from pf_queue.accounts.status import StoredTokenStatus
+from pf_queue.clusters.domain import ClusterFilter
+from pf_queue.clusters.postgres import PostgresClusterStore, PostgresFlavourStore
+from pf_queue.clusters.servicer import ClusterServicer, FlavourServicer
+from pf_queue.clusters.vault import Vault
+from pf_queue.facts import encode
+from pf_queue.lists import Lists
+from pf_queue.loops import CHORES, Chores
+from pf_queue.parts import Parts, Stores, put_together
+from pf_queue.quota.postgres import PostgresQueueStore
+from pf_queue.quota.servicer import QueueServicer
+from pf_queue.quota.watching import Tellers
+from pf_queue.seeds import Seeds
+from pf_queue.settings import QueueSettings
+
+NAME = "queue"
+"""Also the name of the schema in Postgres and of the stream on the bus."""
+VERSION = version("paddleflow-server")
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What the parts stand on."""
+
+    view: PostgresView
+    database: PostgresDatabase
+    install: Install
+    stores: Stores
+    clock: SystemClock
+
+
+async def main(settings: QueueSettings, stop: Stop) -> None:
+    """Runs the service until it is told to stop."""
+    async with _ground(settings) as ground, _traced(settings.trace) as tracing:
+        passwords = Passwords(threads=settings.accounts.password_threads)
+        parts = put_together(
+            ground.stores, passwords=passwords, lifetimes=settings.accounts.lifetimes, clock=ground.clock
+        )
+        vault = Vault(settings.vault_key)
+        await _require_key(ground, vault)
+        await _sow(settings, ground, parts)
+        server = _server(settings, ground, parts, vault, tracing)
+        await serve(server, _loops(settings, ground), stop)
+
+
+PROGRAM = Program(NAME, VERSION, "PF_QUEUE", QueueSettings, main)
+
+
+@asynccontextmanager
+async def _ground(settings: QueueSettings) -> AsyncIterator[Ground]:
+    dsn = settings.database.dsn.reveal()
+    async with open_pool(PoolSettings(dsn, NAME, max_size=settings.database.connections)) as pool:
+        if settings.database.migrate:
+            await migrate(dsn, NAME, [files("pf_queue") / "sql" / "migrations"])
+        view = PostgresView(pool)
+        install = await read_install(view)
+        database = PostgresDatabase(pool, schema=NAME, install=install, encode=encode, trace=_trace)
+        stores = Stores(PostgresAccountStore(), PostgresClusterStore(), PostgresFlavourStore(), PostgresQueueStore())
+        yield Ground(view, database, install, stores, SystemClock())
+
+
+def _trace() -> str:
+    """The trace of the call under way, if there is one."""
+    call = CURRENT.get(None)
+    return call.trace if call else ""
+
+
+@asynccontextmanager
+async def _traced(settings: TraceSettings) -> AsyncIterator[Tracing]:
+    if settings.endpoint is None:
+        yield Tracing(None, settings.ratio, random)
+        return
+    spans = provider(NAME, otlp_exporter(settings.endpoint))
+    yield Tracing(spans.get_tracer("paddleflow"), settings.ratio, random)
+    spans.shutdown()
+
+
+async def _require_key(ground: Ground, vault: Vault) -> None:
+    """Fails at once, rather than when a credential is needed, if the key is not the one they were sealed with."""
+    for cluster in await ground.stores.clusters.clusters(ground.database.newest, ClusterFilter(), "", 1_000):
+        vault.open(cluster.name, cluster.credential)
+
+
+async def _sow(settings: QueueSettings, ground: Ground, parts: Parts) -> None:
+    given = settings.accounts.root_password
+    password = given.reveal() if given else f"{secrets.token_urlsafe(16)}a1"
+    if await seed_root(ground.database, ground.stores.accounts, parts.users, password) and given is None:
+        sys.stdout.write(f"The user root has the password {password}\nIt is shown this once; change it soon.\n")
+        sys.stdout.flush()
+    if settings.seeds:
+        await Seeds(parts.clusters, parts.flavours, parts.queues).sow(ground.database)
+
+
+def _server(settings: QueueSettings, ground: Ground, parts: Parts, vault: Vault, tracing: Tracing) -> ServiceServer:
+    database, clock, install = ground.database, ground.clock, ground.install
+    signer = Signer(settings.signing_key.reveal().encode())
+    older = [Path(file).read_bytes() for file in settings.older_keys]
+    keys = {key_id(key): key for key in (signer.public_key, *older)}
+    status = CachedTokenStatus(StoredTokenStatus(database=database, store=ground.stores.accounts, clock=clock), clock)
+    authenticator = TokenAuthenticator(Verifier(keys, issuer=install.installation, clock=clock), status, clock)
+    service = Service(
+        name=NAME,
+        version=VERSION,
+        installation=install.installation,
+        database=database,
+        authenticator=authenticator,
+        watches=Watches(database, authenticator.recheck, clock),
+        page_tokens=PageTokens(install.secret),
+        registry=_registry(),
+        tracing=tracing,
+        leader=AlwaysLeading(),
+    )
+    server = ServiceServer(settings.server, service)
+    issuer = Issuer(signer=signer, installation=install.installation, older_keys=older)
+    mutations = Mutations(database, install.secret)
+    _add_accounts(server, service, mutations, parts, issuer, status)
+    _add_tree(server, service, mutations, parts, ground.stores, vault)
+    return server
+
+
+def _add_accounts(
+    server: ServiceServer,
+    service: Service,
+    mutations: Mutations,
+    parts: Parts,
+    issuer: Issuer,
+    status: CachedTokenStatus,
+) -> None:
+    database, watches, lists = service.database, service.watches, AccountLists(tokens=service.page_tokens)
+    server.add(
+        auth_pb2_grpc.add_AuthServiceServicer_to_server,
+        AuthServicer(
+            database=database,
+            mutations=mutations,
+            lists=lists,
+            tokens=parts.tokens,
+            grants=parts.grants,
+            issuer=issuer,
+            status=status,
+        ),
+    )
+    server.add(
+        auth_pb2_grpc.add_UserServiceServicer_to_server,
+        UserServicer(
+            database=database,
+            mutations=mutations,
+            lists=lists,
+            watches=watches,
+            users=parts.users,
+            credentials=parts.credentials,
+            status=status,
+        ),
+    )
+    server.add(
+        auth_pb2_grpc.add_GrantServiceServicer_to_server,
+        GrantServicer(database=database, mutations=mutations, lists=lists, watches=watches, grants=parts.grants),
+    )
+
+
+def _add_tree(
+    server: ServiceServer, service: Service, mutations: Mutations, parts: Parts, stores: Stores, vault: Vault
+) -> None:
+    database, watches, lists = service.database, service.watches, Lists(tokens=service.page_tokens)
+    server.add(
+        cluster_pb2_grpc.add_ClusterServiceServicer_to_server,
+        ClusterServicer(
+            database=database,
+            mutations=mutations,
+            lists=lists,
+            watches=watches,
+            clusters=parts.clusters,
+            vault=vault,
+        ),
+    )
+    server.add(
+        cluster_pb2_grpc.add_FlavourServiceServicer_to_server,
+        FlavourServicer(database=database, mutations=mutations, lists=lists, watches=watches, flavours=parts.flavours),
+    )
+    server.add(
+        queue_pb2_grpc.add_QueueServiceServicer_to_server,
+        QueueServicer(
+            database=database,
+            mutations=mutations,
+            lists=lists,
+            watches=watches,
+            queues=parts.queues,
+            tellers=Tellers(database=database, store=stores.queues, grants=parts.grants),
+        ),
+    )
+
+
+def _registry() -> CollectorRegistry:
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    return registry
+
+
+def _loops(settings: QueueSettings, ground: Ground) -> Loops:
+    stream = RedisStream(open_redis(settings.redis.reveal()), NAME)
+    relay = Relay(ground.database.log, PostgresRelayMark(ground.view), stream, ground.clock)
+    kept = settings.kept
+    retentions = (
+        *ACCOUNT_RETENTIONS,
+        Retention("requests", "create_time", kept.requests),
+        Retention("audit", "create_time", kept.audit),
+    )
+    leadership = Leadership(
+        PostgresLeases(ground.view),
+        name=CHORES,
+        holder=new_id(),
+        address=settings.address or settings.server.listen[0],
+        clock=ground.clock,
+    )
+    sweeper = Sweeper(ground.view, retentions, events=kept.events)
+    return {"chores": Chores(leadership=leadership, relay=relay, sweeper=sweeper).run}

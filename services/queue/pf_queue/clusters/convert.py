@@ -1,0 +1,225 @@
+"""Between messages and the values of clusters, machines and flavours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from paddleflow.common.v1 import event_pb2
+from paddleflow.problems import InvalidArgument, Violation
+from paddleflow.queue.v1 import cluster_pb2
+from pf_kit.events import Fact
+from pf_queue.clusters.domain import (
+    DEFAULT_SOURCE,
+    Cluster,
+    ClusterChanged,
+    ClusterEvent,
+    ClusterFilter,
+    ClusterStatus,
+    ClusterType,
+    Flavour,
+    FlavourChanged,
+    FlavourFilter,
+    Machines,
+    Node,
+    NodeFilter,
+)
+from pf_queue.clusters.fields import (
+    MOST_NODES,
+    cluster_violations,
+    credential_violations,
+    flavour_violations,
+    machines_violations,
+    node_violations,
+)
+from pf_queue.fields import labels, plain_text, require
+from pf_queue.wire import CHANGE_KINDS, enum_value, resources_message, resources_of, timestamp
+
+CLUSTER_EVENT = cluster_pb2.ClusterEvent.DESCRIPTOR.full_name
+FLAVOUR_EVENT = cluster_pb2.FlavourEvent.DESCRIPTOR.full_name
+FILTER_LENGTH = 255
+MOST_CHOSEN = 1_000
+"""Names in a filter."""
+
+TYPES = {
+    ClusterType.KUBERNETES: cluster_pb2.CLUSTER_TYPE_KUBERNETES,
+    ClusterType.LOCAL: cluster_pb2.CLUSTER_TYPE_LOCAL,
+}
+STATUSES = {
+    ClusterStatus.ONLINE: cluster_pb2.CLUSTER_STATUS_ONLINE,
+    ClusterStatus.OFFLINE: cluster_pb2.CLUSTER_STATUS_OFFLINE,
+}
+
+
+def cluster_message(cluster: Cluster) -> cluster_pb2.Cluster:
+    """All but the credential, which is never shown."""
+    machines = cluster.machines
+    return cluster_pb2.Cluster(
+        name=cluster.name,
+        description=cluster.description,
+        endpoint=cluster.endpoint,
+        type=TYPES[cluster.type],
+        version=cluster.software_version,
+        source=cluster.source,
+        setting=cluster.setting,
+        namespaces=cluster.namespaces,
+        status=STATUSES[cluster.status],
+        has_credential=bool(cluster.credential),
+        capacity=resources_message(machines.capacity) if machines else None,
+        node_count=machines.count if machines else 0,
+        revision=cluster.revision,
+        overcommitted=cluster.overcommitted,
+        create_time=timestamp(cluster.create_time),
+        update_time=timestamp(cluster.update_time),
+        etag=cluster.etag,
+    )
+
+
+def new_cluster(message: cluster_pb2.Cluster) -> Cluster:
+    """The cluster to be made, without its credential. InvalidArgument names each field that cannot be."""
+    filled = cluster_pb2.Cluster()
+    filled.CopyFrom(message)
+    filled.source = message.source or DEFAULT_SOURCE
+    if message.type == cluster_pb2.CLUSTER_TYPE_UNSPECIFIED:
+        raise InvalidArgument.of(Violation("cluster.type", "must be given"))
+    cluster = given_cluster(filled)
+    require(cluster_violations(cluster))
+    return cluster
+
+
+def given_cluster(message: cluster_pb2.Cluster) -> Cluster:
+    """The values that a caller gives, right or wrong, without the credential; what is output only is passed over."""
+    return Cluster(
+        name=message.name,
+        type=enum_value("cluster.type", message.type, TYPES, ClusterType.KUBERNETES),
+        description=message.description,
+        endpoint=message.endpoint,
+        software_version=message.version,
+        source=message.source,
+        setting=message.setting,
+        namespaces=tuple(message.namespaces),
+        status=enum_value("cluster.status", message.status, STATUSES, ClusterStatus.ONLINE),
+    )
+
+
+def changed_cluster(request: cluster_pb2.UpdateClusterRequest) -> Cluster:
+    """The new values of a cluster. InvalidArgument if the type is to be changed to none."""
+    if "type" in request.update_mask.paths and request.cluster.type == cluster_pb2.CLUSTER_TYPE_UNSPECIFIED:
+        raise InvalidArgument.of(Violation("cluster.type", "must be given"))
+    return given_cluster(request.cluster)
+
+
+def credential_of(message: cluster_pb2.Cluster) -> bytes:
+    """The credential that a caller gives."""
+    require(credential_violations(message.credential))
+    return message.credential
+
+
+def cluster_filter(request: cluster_pb2.ListClustersRequest) -> ClusterFilter:
+    require(_names_violations("names", request.names))
+    status = enum_value("status", request.status, STATUSES, None)
+    return ClusterFilter(frozenset(request.names), status)
+
+
+def report_of(request: cluster_pb2.ReportNodesRequest) -> tuple[Sequence[Node], Machines]:
+    """The machines of a report and their sums. InvalidArgument names what is wrong with them."""
+    require(_report_violations(request))
+    nodes = [_node_of(request.cluster, message) for message in request.nodes]
+    require(node_violations(nodes))
+    sums = Machines.of(nodes)
+    require(machines_violations(sums))
+    return nodes, sums
+
+
+def node_message(node: Node) -> cluster_pb2.Node:
+    return cluster_pb2.Node(
+        name=node.name,
+        allocatable=resources_message(node.allocatable),
+        labels=node.labels,
+        schedulable=node.schedulable,
+        dedicated_queue=node.dedicated_queue,
+        cluster=node.cluster,
+    )
+
+
+def node_filter(request: cluster_pb2.ListNodesRequest) -> NodeFilter:
+    require(_names_violations("clusters", request.clusters), labels("labels", request.labels))
+    return NodeFilter(clusters=frozenset(request.clusters), labels=dict(request.labels))
+
+
+def flavour_message(flavour: Flavour) -> cluster_pb2.Flavour:
+    return cluster_pb2.Flavour(
+        name=flavour.name,
+        resources=resources_message(flavour.resources),
+        cluster=flavour.cluster,
+        creator=flavour.creator,
+        create_time=timestamp(flavour.create_time),
+        update_time=timestamp(flavour.update_time),
+        etag=flavour.etag,
+    )
+
+
+def new_flavour(message: cluster_pb2.Flavour) -> Flavour:
+    """The flavour to be made. InvalidArgument names each field that cannot be."""
+    flavour = given_flavour(message)
+    require(flavour_violations(flavour))
+    return flavour
+
+
+def given_flavour(message: cluster_pb2.Flavour) -> Flavour:
+    """The values that a caller gives, right or wrong; what is output only is passed over."""
+    return Flavour(name=message.name, resources=resources_of(message.resources), cluster=message.cluster)
+
+
+def flavour_filter(request: cluster_pb2.ListFlavoursRequest) -> FlavourFilter:
+    require(
+        plain_text("cluster", request.cluster, FILTER_LENGTH),
+        plain_text("name_prefix", request.name_prefix, FILTER_LENGTH),
+    )
+    return FlavourFilter(request.cluster, request.name_prefix)
+
+
+def existing_cluster(cluster: Cluster) -> cluster_pb2.ClusterEvent:
+    """How a cluster stands as a watch begins."""
+    return cluster_pb2.ClusterEvent(kind=event_pb2.CHANGE_KIND_EXISTING, cluster=cluster_message(cluster))
+
+
+def existing_flavour(flavour: Flavour) -> cluster_pb2.FlavourEvent:
+    """How a flavour stands as a watch begins."""
+    return cluster_pb2.FlavourEvent(kind=event_pb2.CHANGE_KIND_EXISTING, flavour=flavour_message(flavour))
+
+
+def fact(event: ClusterEvent) -> Fact:
+    """The event, ready to be stored."""
+    match event:
+        case ClusterChanged(kind, cluster, version):
+            told = cluster_pb2.ClusterEvent(kind=CHANGE_KINDS[kind], cluster=cluster_message(cluster))
+            return Fact(CLUSTER_EVENT, f"cluster/{cluster.name}", version, told.SerializeToString(deterministic=True))
+        case FlavourChanged(kind, flavour, version):
+            tale = cluster_pb2.FlavourEvent(kind=CHANGE_KINDS[kind], flavour=flavour_message(flavour))
+            return Fact(FLAVOUR_EVENT, f"flavour/{flavour.name}", version, tale.SerializeToString(deterministic=True))
+
+
+def _node_of(cluster: str, message: cluster_pb2.Node) -> Node:
+    return Node(
+        name=message.name,
+        cluster=cluster,
+        allocatable=resources_of(message.allocatable),
+        labels=dict(message.labels),
+        schedulable=message.schedulable,
+        dedicated_queue=message.dedicated_queue,
+    )
+
+
+def _report_violations(request: cluster_pb2.ReportNodesRequest) -> Iterator[Violation]:
+    if request.revision < 1:
+        yield Violation("revision", f"must be at least 1, and is {request.revision}")
+    if len(request.nodes) > MOST_NODES:
+        yield Violation("nodes", f"must be at most {MOST_NODES}, and are {len(request.nodes)}")
+
+
+def _names_violations(field: str, names: Sequence[str]) -> Iterator[Violation]:
+    if len(names) > MOST_CHOSEN:
+        yield Violation(field, f"must be at most {MOST_CHOSEN}, and are {len(names)}")
+        return
+    for index, name in enumerate(names):
+        yield from plain_text(f"{field}[{index}]", name, FILTER_LENGTH)

@@ -1,0 +1,85 @@
+"""What can be done with flavours.
+
+Methods that take a `Change` are one step of it: whoever calls them holds `TREE_LOCK`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from paddleflow.problems import ClusterNotFound, FlavourExists, FlavourNotFound, PermissionDenied, Violation
+from pf_kit.principal import Principal
+from pf_kit.unit import Change, View
+from pf_queue.changes import ChangeKind
+from pf_queue.clusters.domain import Flavour, FlavourChanged, FlavourFilter
+from pf_queue.clusters.fields import CLUSTER_NAME, FLAVOUR_NAME, flavour_violations
+from pf_queue.clusters.store import ClusterStore, FlavourStore
+from pf_queue.edits import Editable, edited, require_etag
+from pf_queue.fields import require, shown
+
+EDITABLE = Editable(whole=frozenset({"cluster"}), resources=frozenset({"resources"}))
+
+
+class Flavours:
+    """The flavours, as callers may use them."""
+
+    def __init__(self, *, store: FlavourStore, clusters: ClusterStore) -> None:
+        self._store = store
+        self._clusters = clusters
+
+    async def get(self, view: View, name: str) -> Flavour:
+        """The flavour of this name. Raises FlavourNotFound."""
+        flavour = await self._store.flavour(view, name) if FLAVOUR_NAME.fullmatch(name) else None
+        if flavour is None:
+            raise FlavourNotFound(f"no flavour {shown(name)}")
+        return flavour
+
+    async def page(self, view: View, chosen: FlavourFilter, after: str, limit: int) -> Sequence[Flavour]:
+        """The flavours after this name."""
+        return await self._store.flavours(view, chosen, after, limit)
+
+    async def create(self, change: Change, caller: Principal, draft: Flavour) -> Flavour:
+        """Adds a flavour. Raises FlavourExists and ClusterNotFound."""
+        if await self._store.flavour(change, draft.name) is not None:
+            raise FlavourExists(f"a flavour {draft.name!r} exists; choose another name")
+        await self._require_cluster(change, draft.cluster)
+        flavour = replace(draft, creator=caller.name, create_time=change.time, update_time=change.time)
+        flavour = replace(flavour, version=await self._store.add(change, flavour))
+        change.emit(FlavourChanged(ChangeKind.CREATED, flavour, flavour.version))
+        return flavour
+
+    async def update(
+        self, change: Change, caller: Principal, given: Flavour, etag: str, mask: Sequence[str]
+    ) -> Flavour:
+        """Changes the fields that the mask names. Raises what UpdateFlavour's contract lists."""
+        current = await self._own(change, caller, given.name)
+        require_etag(etag, current.etag)
+        flavour = edited(current, given, mask, EDITABLE)
+        require(flavour_violations(flavour))
+        if flavour == current:
+            return current
+        await self._require_cluster(change, flavour.cluster)
+        flavour = replace(flavour, update_time=change.time)
+        flavour = replace(flavour, version=await self._store.set(change, flavour))
+        change.emit(FlavourChanged(ChangeKind.UPDATED, flavour, flavour.version))
+        return flavour
+
+    async def delete(self, change: Change, caller: Principal, name: str, etag: str) -> None:
+        """Removes a flavour. Raises what DeleteFlavour's contract lists."""
+        flavour = await self._own(change, caller, name)
+        require_etag(etag, flavour.etag)
+        change.emit(FlavourChanged(ChangeKind.DELETED, flavour, await self._store.remove(change, name)))
+
+    async def _own(self, view: View, caller: Principal, name: str) -> Flavour:
+        flavour = await self.get(view, name)
+        if not caller.root and caller.name != flavour.creator:
+            raise PermissionDenied(
+                f"flavour {name!r} was made by {flavour.creator!r}; only its maker and root change it"
+            )
+        return flavour
+
+    async def _require_cluster(self, view: View, name: str) -> None:
+        if name and not (CLUSTER_NAME.fullmatch(name) and await self._clusters.cluster(view, name)):
+            message = f"no cluster {shown(name)}"
+            raise ClusterNotFound(message, violations=(Violation("flavour.cluster", message),))

@@ -1,0 +1,81 @@
+"""Queues in memory, for tests: as durable as the process, and every list is sorted anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from paddleflow.problems import QueueExists
+from pf_kit.memory import tables
+from pf_kit.unit import Change, View
+from pf_queue.clusters.memory import clusters_of, next_version
+from pf_queue.quota.domain import Queue, QueueFilter, Standing
+from pf_queue.quota.tree import Tree
+
+
+def queues_of(view: View) -> dict[str, Queue]:
+    return tables(view).table("queues")
+
+
+def matches(chosen: QueueFilter, queue: Queue) -> bool:
+    return (
+        (chosen.names is None or queue.name in chosen.names)
+        and chosen.cluster in ("", queue.cluster)
+        and chosen.namespace in ("", queue.namespace)
+        and chosen.parent in ("", queue.parent)
+        and (not chosen.states or queue.state in chosen.states)
+        and queue.name.startswith(chosen.name_prefix)
+        and chosen.labels.items() <= queue.labels.items()
+    )
+
+
+class MemoryQueueStore:
+    """Fulfils `QueueStore` over a `MemoryDatabase`."""
+
+    async def standing(self, view: View, name: str) -> Standing | None:
+        queue = queues_of(view).get(name)
+        return self._standing(view, queue) if queue else None
+
+    async def page(self, view: View, chosen: QueueFilter, after: str, limit: int) -> Sequence[Standing]:
+        found = [queue for name, queue in sorted(queues_of(view).items()) if name > after and matches(chosen, queue)]
+        return [self._standing(view, queue) for queue in found[:limit]]
+
+    async def kin(self, view: View, cluster: str, name: str, parent: str) -> Sequence[Queue]:
+        queues = queues_of(view)
+        names = {name, *self._above(view, cluster, parent), *self._below(view, name)}
+        beside = {queue.name for queue in queues.values() if (queue.cluster, queue.parent) == (cluster, parent)}
+        return [queues[found] for found in names | beside if found in queues]
+
+    async def in_cluster(self, view: View, cluster: str) -> Sequence[Queue]:
+        found = [queue for queue in queues_of(view).values() if queue.cluster == cluster]
+        return sorted(found, key=lambda queue: (len(list(self._above(view, cluster, queue.parent))), queue.name))
+
+    async def add(self, change: Change, queue: Queue) -> int:
+        if queue.name in queues_of(change):
+            raise QueueExists(f"a queue {queue.name!r} exists")
+        return await self.set(change, queue)
+
+    async def set(self, change: Change, queue: Queue) -> int:
+        version = next_version(change)
+        queues_of(change)[queue.name] = replace(queue, version=version)
+        return version
+
+    async def remove(self, change: Change, name: str) -> int:
+        del queues_of(change)[name]
+        return next_version(change)
+
+    def _standing(self, view: View, queue: Queue) -> Standing:
+        same = [other for other in queues_of(view).values() if other.cluster == queue.cluster]
+        return Standing(queue, Tree(same, clusters_of(view)[queue.cluster].machines).ceiling(queue))
+
+    def _above(self, view: View, cluster: str, name: str) -> Iterator[str]:
+        queue = queues_of(view).get(name)
+        while queue is not None and queue.cluster == cluster:
+            yield queue.name
+            queue = queues_of(view).get(queue.parent)
+
+    def _below(self, view: View, name: str) -> Iterator[str]:
+        for queue in queues_of(view).values():
+            if name and queue.parent == name:
+                yield queue.name
+                yield from self._below(view, queue.name)

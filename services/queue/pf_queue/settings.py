@@ -1,0 +1,88 @@
+"""What an administrator can choose about the queue service."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Annotated
+
+from pf_kit.lifecycle import Level
+from pf_kit.server import ServerSettings
+from pf_kit.setting_types import Between, Secret
+from pf_kit.tracing import TraceSettings
+from pf_queue.accounts.settings import AccountSettings
+from pf_queue.clusters.vault import KEY_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseSettings:
+    """The service's Postgres."""
+
+    dsn: Secret
+    """Where Postgres is, as a URL: ``postgresql://user:password@host:5432/database``. The service makes a schema
+    ``queue`` of its own there."""
+    connections: Annotated[int, Between(2, 200)] = 8
+    """Most connections at once. Postgres serves short transactions best with few; more callers wait for a moment."""
+    migrate: bool = True
+    """Bring the schema up to date at start. Turn it off where migrations are a step of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSettings:
+    """How long what is no longer needed is kept."""
+
+    events_days: Annotated[float, Between(0.01, 3660)] = 7.0
+    """Days that a watcher or another service may be away and still go on where it was."""
+    requests_hours: Annotated[float, Between(1, 8784)] = 48.0
+    """Hours in which a repeated request is recognised. Longer than any client goes on retrying."""
+    audit_days: Annotated[float, Between(1, 3660)] = 400.0
+    """Days that it is known who changed what: a year, and a month to look at it."""
+
+    @property
+    def events(self) -> timedelta:
+        return timedelta(days=self.events_days)
+
+    @property
+    def requests(self) -> timedelta:
+        return timedelta(hours=self.requests_hours)
+
+    @property
+    def audit(self) -> timedelta:
+        return timedelta(days=self.audit_days)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSettings:
+    """All settings of the queue service."""
+
+    database: DatabaseSettings
+    server: ServerSettings
+    redis: Secret
+    """The event bus, as a URL: ``redis://host:6379`` or ``unix:///path/of/socket``. The service works without it;
+    others hear of changes later then."""
+    signing_key: Secret
+    """The private Ed25519 key, in PEM, that signs the tokens of this installation. Whoever has it can be anybody."""
+    credential_key: Secret
+    """32 bytes of chance in base64, with which credentials of clusters are encrypted. Without it, those that are
+    stored are lost."""
+    address: str = ""
+    """Where other instances and services reach this one. Empty: the first address it listens on."""
+    older_keys: tuple[str, ...] = ()
+    """Files with public keys, in PEM, of signing keys that were replaced: their tokens stay good until they end."""
+    seeds: bool = True
+    """At the first start, make the cluster `default-cluster`, the queue `default-queue` and three flavours."""
+    log_level: Level = Level.INFO
+    """From which level on lines stand in the log."""
+    accounts: AccountSettings = field(default_factory=AccountSettings)
+    kept: KeptSettings = field(default_factory=KeptSettings)
+    trace: TraceSettings = field(default_factory=TraceSettings)
+
+    def __post_init__(self) -> None:
+        if len(self.vault_key) != KEY_BYTES:
+            raise ValueError(f"credential_key must be {KEY_BYTES} bytes in base64; make one: openssl rand -base64 32")
+
+    @property
+    def vault_key(self) -> bytes:
+        """The key of credentials; ValueError if it is no base64."""
+        return b64decode(self.credential_key.reveal(), validate=True)
