@@ -80,7 +80,8 @@ class TokenAuthenticator:
     async def _good(self, principal: Principal) -> TokenState:
         state = await self._status.check(principal.token_id)
         if state is None or not state.good or state.user != principal.name:
-            raise TokenRevoked
+            over = self._clock.now().timestamp() >= principal.token_expires
+            raise TokenExpired if over else TokenRevoked
         return state
 
 
