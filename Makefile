@@ -34,6 +34,10 @@ up: setup ## start everything on this machine
 down: setup ## stop what `make up` started
 	@$(BIN)/pf down
 
+.PHONY: secrets
+secrets: setup ## make the keys and passwords for docker-compose.yml, in ./secrets
+	@$(BIN)/python tools/new_secrets.py secrets
+
 .PHONY: fmt
 fmt: setup ## format everything
 	@$(BIN)/buf format --write protos

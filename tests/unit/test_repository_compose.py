@@ -1,0 +1,115 @@
+"""docker-compose.yml and the image are what the services expect, since no container engine runs in the tests."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import new_secrets
+from pf_kit.settings import SettingsError, load
+from pf_kit.tokens import Signer
+from pf_queue.settings import QueueSettings
+from support.repository import BIN, ROOT
+
+COMPOSE = ROOT / "docker-compose.yml"
+DOCKERFILE = ROOT / "deploy" / "docker" / "service.Dockerfile"
+MOUNTED = "/run/secrets/"
+VARIABLE = re.compile(r"(?<!\$)\$\{(\w+)(:-|:\?)?[^}]*\}")
+
+
+@pytest.fixture(scope="module")
+def compose() -> dict[str, Any]:
+    content: dict[str, Any] = yaml.safe_load(COMPOSE.read_text())
+    return content
+
+
+@pytest.fixture(scope="module")
+def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("compose") / "secrets"
+    new_secrets.write(folder, new_secrets.passwords() | new_secrets.keys(datetime.now(UTC)))
+    return folder
+
+
+def environment(compose: dict[str, Any], service: str, secrets: Path) -> dict[str, str]:
+    """What the container sees, with the secrets where they are in this test."""
+    given: dict[str, str] = compose["services"][service]["environment"]
+    return {name: value.replace(MOUNTED, f"{secrets}/") for name, value in given.items()}
+
+
+def test_it_keeps_to_the_schema() -> None:
+    command: list[str | Path] = [BIN / "check-jsonschema", "--builtin-schema", "vendor.compose-spec", COMPOSE]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout
+
+
+def test_the_queue_service_accepts_its_settings(compose: dict[str, Any], secrets: Path) -> None:
+    settings = load(QueueSettings, "PF_QUEUE", environment(compose, "queue", secrets))
+    password = (secrets / "postgres-password").read_text()
+    assert settings.database.dsn.reveal() == f"postgresql://paddleflow:{password}@postgres:5432/paddleflow"
+    assert settings.redis.reveal() == f"redis://:{(secrets / 'valkey-password').read_text()}@valkey:6379"
+    assert settings.server.tls.enabled
+    assert Signer(settings.signing_key.reveal().encode()).public_key
+
+
+def test_a_misspelt_setting_would_be_noticed(compose: dict[str, Any], secrets: Path) -> None:
+    wrong = environment(compose, "queue", secrets) | {"PF_QUEUE_SERVER_LISTN": "0.0.0.0:1"}
+    with pytest.raises(SettingsError, match="did you mean PF_QUEUE_SERVER_LISTEN"):
+        load(QueueSettings, "PF_QUEUE", wrong)
+
+
+def test_secrets_are_files_that_exist_and_are_used(compose: dict[str, Any], secrets: Path) -> None:
+    declared = {name: secret["file"] for name, secret in compose["secrets"].items()}
+    assert {file.rpartition("/")[2] for file in declared.values()} == {path.name for path in secrets.iterdir()}
+    used = {name for service in compose["services"].values() for name in service["secrets"]}
+    assert used == set(declared)
+    for name, service in compose["services"].items():
+        mounted = {value for value in map(str, service.get("environment", {}).values()) if value.startswith(MOUNTED)}
+        assert {value.removeprefix(MOUNTED) for value in mounted} <= set(service["secrets"]), name
+
+
+def test_what_must_be_given_has_no_default() -> None:
+    text = "\n".join(line for line in COMPOSE.read_text().splitlines() if not line.lstrip().startswith("#"))
+    found = {(name, operator) for name, operator in VARIABLE.findall(text)}
+    assert found == {("PADDLEFLOW_IMAGE", ":-"), ("PADDLEFLOW_LISTEN", ":-"), ("PADDLEFLOW_SECRETS", ":?")}
+
+
+def test_no_two_installations_share_a_secret(secrets: Path) -> None:
+    again = new_secrets.passwords() | new_secrets.keys(datetime.now(UTC))
+    assert [name for name, content in again.items() if (secrets / name).read_text() == content] == []
+    assert secrets.stat().st_mode & 0o777 == 0o700
+
+
+def test_every_container_is_confined(compose: dict[str, Any]) -> None:
+    for name, service in compose["services"].items():
+        assert service["read_only"], name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert int(service["user"].split(":")[0]) > 0, name
+        assert {"cpus", "memory", "pids"} <= set(service["deploy"]["resources"]["limits"]), name
+        assert service["healthcheck"]["test"], name
+        assert not service["image"].endswith(("latest", ":")), name
+    published = {name for name, service in compose["services"].items() if "ports" in service}
+    assert published == {"queue"}
+
+
+def test_image_is_built_from_what_is_there(compose: dict[str, Any]) -> None:
+    dockerfile, ignored = DOCKERFILE.read_text(), (ROOT / ".dockerignore").read_text()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    sources = [
+        word for line in re.findall(r"^COPY (?!--from)(.+) \S+$", dockerfile, re.MULTILINE) for word in line.split()
+    ]
+    assert [source for source in sources if not (ROOT / source).exists()] == []
+    assert [source for source in sources if f"!{source.split('/')[0]}\n" not in ignored] == []
+    assert set(re.findall(r"--extra (\w+)", dockerfile)) <= set(project["optional-dependencies"])
+    assert compose["services"]["queue"]["command"][0] in project["scripts"]
+    assert compose["services"]["queue"]["image"].endswith(f":{project['version']}}}")
+    pinned = re.search(r"^UV_VERSION=(\S+)$", (ROOT / "tools/setup.sh").read_text(), re.MULTILINE)
+    assert pinned is not None
+    assert f"uv=={pinned[1]}\n" in dockerfile
