@@ -13,24 +13,44 @@ from pf_kit.events import Fact
 from pf_kit.postgres.database import PostgresDatabase
 from pf_kit.postgres.install import read_install
 from pf_kit.postgres.migrate import migrate
-from pf_kit.postgres.pool import PoolSettings, open_pool
+from pf_kit.postgres.pool import Connection, PoolSettings, open_pool
 from pf_kit.postgres.views import PostgresView
 from support.servers import PostgresServer
 
 
 @asynccontextmanager
 async def fresh_database(server: PostgresServer) -> AsyncIterator[str]:
-    """The address of an empty database, which is gone afterwards."""
-    name = f"t{uuid.uuid4().hex}"
-    await _administer(server, f"create database {name} strategy file_copy")
+    """The address of an empty database. It is emptied and used again afterwards: that is faster than a new one."""
+    name = server.spare_databases.pop() if server.spare_databases else await _create(server)
     yield server.dsn(name)
-    await _administer(server, f"drop database {name} with (force)")
+    await _empty(server.dsn(name))
+    server.spare_databases.append(name)
 
 
-async def _administer(server: PostgresServer, sql: str) -> None:
-    connection = await asyncpg.connect(server.dsn())
+async def _create(server: PostgresServer) -> str:
+    name = f"t{uuid.uuid4().hex}"
+    async with _connected(server.dsn()) as connection:
+        await connection.execute(f"create database {name} strategy file_copy")
+    return name
+
+
+async def _empty(dsn: str) -> None:
+    async with _connected(dsn) as connection:
+        await connection.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity"
+            " where datname = current_database() and pid <> pg_backend_pid()"
+        )
+        for (schema,) in await connection.fetch(
+            "select nspname from pg_namespace where nspname !~ '^(pg_|information_schema$|public$)'"
+        ):
+            await connection.execute(f"drop schema {schema} cascade")
+
+
+@asynccontextmanager
+async def _connected(dsn: str) -> AsyncIterator[Connection]:
+    connection = await asyncpg.connect(dsn)
     try:
-        await connection.execute(sql)
+        yield connection
     finally:
         await connection.close()
 

@@ -62,6 +62,7 @@ class PostgresServer:
         self._bin = self._binaries()
         self._data = self.folder / "data"
         self._process: subprocess.Popen[bytes] | None = None
+        self.spare_databases: list[str] = []
         self._give(self.folder)
         self._run("initdb", "-D", str(self._data), "-U", "test", "-A", "trust", "-N", "--no-instructions", "-E", "UTF8")
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+Answer = TypeVar("Answer")
 
 
 async def until(holds: Callable[[], bool], patience: float = 10.0, pause: float = 0.005) -> None:
@@ -15,3 +18,14 @@ async def until(holds: Callable[[], bool], patience: float = 10.0, pause: float 
             return
         assert time.monotonic() < deadline, f"did not happen within {patience} s"
         await asyncio.sleep(pause)
+
+
+async def eventually(ask: Callable[[], Awaitable[Answer | None]], patience: float = 10.0) -> Answer:
+    """The first answer that is neither None nor empty nor zero; fails after so many seconds."""
+    deadline = time.monotonic() + patience
+    while True:
+        answer = await ask()
+        if answer:
+            return answer
+        assert time.monotonic() < deadline, f"no answer within {patience} s"
+        await asyncio.sleep(0.01)
