@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from importlib.resources import files
 from typing import TypeVar
 
 from pf_kit.events import BEGINNING, Fact
@@ -15,10 +17,12 @@ from pf_queue.accounts.convert import fact
 from pf_queue.accounts.domain import AccountEvent, Grant, GrantKey, Lifetimes, ResourceKind, Token, User
 from pf_queue.accounts.memory import MemoryAccountStore
 from pf_queue.accounts.passwords import Cost, Passwords
+from pf_queue.accounts.postgres import PostgresAccountStore
 from pf_queue.accounts.seeds import seed_root
 from pf_queue.accounts.service import Credentials, Grants, Tokens, Users
 from pf_queue.accounts.store import LOCK, AccountStore
 from pf_queue.accounts.throttle import Throttle
+from support.databases import migrated
 
 T = TypeVar("T")
 
@@ -48,6 +52,13 @@ class ManualClock:
 
     def move(self, seconds: float) -> None:
         self.time += timedelta(seconds=seconds)
+
+
+class RealClock(ManualClock):
+    """The machine's clock, for tests whose database has a clock of its own."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
 
 
 @dataclass
@@ -121,3 +132,11 @@ async def memory_world(passwords: Passwords | None = None) -> World:
     await seed_root(world.database, world.store, world.users, ROOT_PASSWORD)
     await world.add_user("alice")
     return world
+
+
+@asynccontextmanager
+async def postgres_world(dsn: str) -> AsyncIterator[World]:
+    """Accounts in Postgres, without anybody."""
+    folder = files("pf_queue") / "sql" / "migrations"
+    async with migrated(dsn, encoded, schema="queue", folders=[folder]) as database:
+        yield World(database, PostgresAccountStore(), RealClock(), Passwords(cost=CHEAP))

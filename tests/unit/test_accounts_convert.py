@@ -12,7 +12,6 @@ from paddleflow.common.v1 import event_pb2
 from paddleflow.problems import InvalidArgument
 from pf_kit.principal import Principal, PrincipalKind
 from pf_queue.accounts.convert import (
-    CHANGE_VALUES,
     KIND_VALUES,
     claims_of,
     fact,
@@ -34,6 +33,7 @@ from pf_queue.accounts.domain import (
     UserChanged,
 )
 from pf_queue.changes import ChangeKind
+from pf_queue.wire import CHANGE_KINDS
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 ALICE = User("alice", "$scrypt$hidden", 26, NOON, NOON + timedelta(seconds=1))
@@ -43,8 +43,8 @@ TOKEN = Token("id", "alice", "for ci", NOON + timedelta(microseconds=5), NOON + 
 def test_every_kind_has_a_value_of_its_own_and_every_value_a_kind() -> None:
     assert set(KIND_VALUES) == set(ResourceKind)
     assert set(KIND_VALUES.values()) == set(auth_pb2.ResourceKind.values()) - {0}
-    assert set(CHANGE_VALUES) == set(ChangeKind)
-    assert set(CHANGE_VALUES.values()) == set(event_pb2.ChangeKind.values()) - {0, event_pb2.CHANGE_KIND_EXISTING}
+    assert set(CHANGE_KINDS) == set(ChangeKind)
+    assert set(CHANGE_KINDS.values()) == set(event_pb2.ChangeKind.values()) - {0, event_pb2.CHANGE_KIND_EXISTING}
 
 
 def test_a_user_is_sent_without_its_password() -> None:
@@ -74,7 +74,7 @@ def test_a_change_becomes_a_fact_about_its_subject(kind: ChangeKind, version: in
     grant = Grant(GrantKey("alice", ResourceKind.FILESYSTEM, "data"), 5, NOON)
     of_grant = fact(GrantChanged(kind, grant, version))
     assert (of_grant.type, of_grant.subject) == ("paddleflow.auth.v1.GrantEvent", "grant/alice/filesystem/data")
-    assert auth_pb2.GrantEvent.FromString(of_grant.payload).kind == CHANGE_VALUES[kind]
+    assert auth_pb2.GrantEvent.FromString(of_grant.payload).kind == CHANGE_KINDS[kind]
 
 
 def test_a_lifetime_not_asked_for_is_none() -> None:

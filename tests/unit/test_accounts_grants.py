@@ -16,6 +16,8 @@ from paddleflow.problems import (
 )
 from pf_kit.principal import Principal
 from pf_queue.accounts.domain import GrantFilter, GrantKey, ResourceKind
+from pf_queue.accounts.service.grants import RESOURCES_LOCK
+from pf_queue.clusters.store import TREE_LOCK
 from support.accounts import ROOT, SERVICE, World, memory_world, user
 
 QUEUE, FILESYSTEM = ResourceKind.QUEUE, ResourceKind.FILESYSTEM
@@ -147,3 +149,7 @@ async def test_a_removed_queue_takes_its_grants_along(world: World) -> None:
         "grant/alice/queue/team-a",
         "grant/bobby/queue/team-a",
     ]
+
+
+def test_queues_come_and_go_under_the_lock_that_a_new_grant_takes() -> None:
+    assert RESOURCES_LOCK == TREE_LOCK

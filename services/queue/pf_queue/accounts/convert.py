@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from google.protobuf.duration_pb2 import Duration
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from paddleflow.auth.v1 import auth_pb2
 from paddleflow.common.v1 import event_pb2
@@ -25,8 +24,8 @@ from pf_queue.accounts.domain import (
     User,
     UserChanged,
 )
-from pf_queue.changes import ChangeKind
 from pf_queue.fields import require
+from pf_queue.wire import CHANGE_KINDS, timestamp
 
 USER_EVENT = auth_pb2.UserEvent.DESCRIPTOR.full_name
 GRANT_EVENT = auth_pb2.GrantEvent.DESCRIPTOR.full_name
@@ -35,19 +34,8 @@ KIND_VALUES = {
     ResourceKind.FILESYSTEM: auth_pb2.RESOURCE_KIND_FILESYSTEM,
 }
 KINDS = {value: kind for kind, value in KIND_VALUES.items()}
-CHANGE_VALUES = {
-    ChangeKind.CREATED: event_pb2.CHANGE_KIND_CREATED,
-    ChangeKind.UPDATED: event_pb2.CHANGE_KIND_UPDATED,
-    ChangeKind.DELETED: event_pb2.CHANGE_KIND_DELETED,
-}
 LONGEST_DURATION = 315_576_000_000
 """Seconds, either way, that a Duration may hold by its definition."""
-
-
-def timestamp(time: datetime) -> Timestamp:
-    message = Timestamp()
-    message.FromDatetime(time)
-    return message
 
 
 def lifetime_of(request: auth_pb2.CreateTokenRequest) -> timedelta | None:
@@ -142,8 +130,8 @@ def fact(event: AccountEvent) -> Fact:
     """The event, ready to be stored."""
     match event:
         case UserChanged(kind, user, version):
-            payload = auth_pb2.UserEvent(kind=CHANGE_VALUES[kind], user=user_message(user))
+            payload = auth_pb2.UserEvent(kind=CHANGE_KINDS[kind], user=user_message(user))
             return Fact(USER_EVENT, f"user/{user.name}", version, payload.SerializeToString(deterministic=True))
         case GrantChanged(kind, grant, version):
-            told = auth_pb2.GrantEvent(kind=CHANGE_VALUES[kind], grant=grant_message(grant))
+            told = auth_pb2.GrantEvent(kind=CHANGE_KINDS[kind], grant=grant_message(grant))
             return Fact(GRANT_EVENT, f"grant/{grant.key}", version, told.SerializeToString(deterministic=True))

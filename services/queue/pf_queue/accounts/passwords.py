@@ -44,13 +44,6 @@ def weakness(password: str) -> str:
     return ", ".join(lacks)
 
 
-def generated_password() -> str:
-    """A password of 120 bits of chance that is never weak."""
-    while weakness(password := secrets.token_urlsafe(15)):
-        pass
-    return password
-
-
 @dataclass(frozen=True, slots=True)
 class Cost:
     """How much work one guess is: these are scrypt's parameters, and need 16 MiB and some 40 ms."""

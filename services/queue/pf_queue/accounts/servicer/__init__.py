@@ -5,7 +5,7 @@ from __future__ import annotations
 from pf_queue.accounts.servicer.auth import AuthServicer
 from pf_queue.accounts.servicer.grants import GrantServicer
 from pf_queue.accounts.servicer.issuer import Issuer
-from pf_queue.accounts.servicer.lists import Lists
 from pf_queue.accounts.servicer.users import UserServicer
+from pf_queue.lists import Lists
 
 __all__ = ["AuthServicer", "GrantServicer", "Issuer", "Lists", "UserServicer"]

@@ -12,9 +12,9 @@ from pf_queue.accounts.convert import given, grant_key, identity, lifetime_of, t
 from pf_queue.accounts.domain import ROOT
 from pf_queue.accounts.service import Grants, Tokens
 from pf_queue.accounts.servicer.issuer import Issuer
-from pf_queue.accounts.servicer.lists import Lists
 from pf_queue.accounts.store import LOCK
 from pf_queue.fields import require
+from pf_queue.lists import Lists
 
 
 class AuthServicer(auth_pb2_grpc.AuthServiceServicer):

@@ -14,8 +14,8 @@ from pf_queue.accounts.convert import GRANT_EVENT, existing_grant, grant_filter,
 from pf_queue.accounts.domain import GrantKey
 from pf_queue.accounts.service import Grants
 from pf_queue.accounts.service.grants import RESOURCES_LOCK
-from pf_queue.accounts.servicer.lists import Lists
 from pf_queue.accounts.store import LOCK
+from pf_queue.lists import Lists
 
 
 class GrantServicer(auth_pb2_grpc.GrantServiceServicer):

@@ -15,9 +15,9 @@ from pf_kit.unit import Change, Database, View
 from pf_kit.watch import Watches
 from pf_queue.accounts.convert import USER_EVENT, existing_user, given, user_message
 from pf_queue.accounts.service import Credentials, Users
-from pf_queue.accounts.servicer.lists import Lists
 from pf_queue.accounts.store import LOCK
 from pf_queue.fields import require
+from pf_queue.lists import Lists
 
 R = TypeVar("R", auth_pb2.CreateUserRequest, auth_pb2.SetPasswordRequest)
 
