@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from reference import contract, errors, rpc, states
+from reference import cli, contract, errors, metrics, rpc, settings, states
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 NOTICE = "<!-- Written by `make docs`. Change what it is made from: tools/generate_docs.py says what that is. -->\n\n"
@@ -16,8 +16,11 @@ def pages() -> dict[str, str]:
     """The text of each page, by file name."""
     sources = contract.read()
     written = {
+        "cli.md": cli.page(),
         "errors.md": errors.page(sources),
+        "metrics.md": metrics.page(),
         "rpc.md": rpc.page(sources),
+        "settings.md": settings.page(),
         "states.md": states.page(),
     }
     return {name: NOTICE + text.rstrip("\n") + "\n" for name, text in written.items()}
