@@ -1,0 +1,129 @@
+"""A server small enough to know by heart: what it holds is in dicts, and tests tell it when and how to fail."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import grpc
+from google.protobuf.message import Message
+
+from paddleflow.auth.v1 import auth_pb2_grpc
+from paddleflow.common.v1 import info_pb2_grpc
+from paddleflow.problems import Problem, TokenMissing, TokenRevoked
+from paddleflow.queue.v1 import cluster_pb2_grpc, queue_pb2_grpc
+from paddleflow.status import DETAILS_KEY, encode, status_code, status_message
+from support.fake_services import Audit, Auth, Clusters, Flavours, Grants, Info, Queues, Stream, Users, World
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class _Status:
+    """What grpc wants to abort a call with details."""
+
+    code: grpc.StatusCode
+    details: str
+    trailing_metadata: tuple[tuple[str, str | bytes], ...]
+
+
+class FakePaddleFlow:
+    """Serves a world on a Unix socket."""
+
+    def __init__(self) -> None:
+        self.world = World()
+        self._folder = Path(tempfile.mkdtemp(prefix="pf"))
+        self.address = f"unix:{self._folder}/s"
+        self._server: grpc.Server | None = None
+
+    def start(self) -> None:
+        self._server = grpc.server(ThreadPoolExecutor(16))
+        stubs = (
+            (auth_pb2_grpc.add_AuthServiceServicer_to_server, auth_pb2_grpc.AuthServiceServicer, Auth),
+            (auth_pb2_grpc.add_UserServiceServicer_to_server, auth_pb2_grpc.UserServiceServicer, Users),
+            (auth_pb2_grpc.add_GrantServiceServicer_to_server, auth_pb2_grpc.GrantServiceServicer, Grants),
+            (queue_pb2_grpc.add_QueueServiceServicer_to_server, queue_pb2_grpc.QueueServiceServicer, Queues),
+            (cluster_pb2_grpc.add_ClusterServiceServicer_to_server, cluster_pb2_grpc.ClusterServiceServicer, Clusters),
+            (cluster_pb2_grpc.add_FlavourServiceServicer_to_server, cluster_pb2_grpc.FlavourServiceServicer, Flavours),
+            (info_pb2_grpc.add_InfoServiceServicer_to_server, info_pb2_grpc.InfoServiceServicer, Info),
+            (info_pb2_grpc.add_AuditServiceServicer_to_server, info_pb2_grpc.AuditServiceServicer, Audit),
+        )
+        for add, contract, plays in stubs:
+            add(_servicer(contract, plays(self.world), self.world), self._server)
+        self._server.add_insecure_port(self.address)
+        self._server.start()
+
+    def stop(self) -> None:
+        self.world.silence.set()
+        if self._server is not None:
+            self._server.stop(None).wait()
+        self._server = None
+        self.world.silence.clear()
+
+    def remove(self) -> None:
+        self.stop()
+        shutil.rmtree(self._folder)
+
+
+def _servicer(contract: type[Any], plays: Any, world: World) -> Any:
+    """A servicer whose methods are those of `plays`, each behind the token and the failures that the world demands."""
+    servicer = contract()
+    for name in (name for name in dir(contract) if name[0].isupper()):
+        if hasattr(plays, name):
+            streams = name.startswith("Watch")
+            setattr(servicer, name, (_stream if streams else _unary)(getattr(plays, name), name, world))
+    return servicer
+
+
+def _unary(method: Callable[[Any], R], name: str, world: World) -> Callable[[Any, Any], R]:
+    def serve(request: Any, context: Any) -> R:
+        world.requests.append(request)
+        try:
+            _admit(name, context, world)
+            return method(request)
+        except Problem as problem:
+            _abort(context, problem)
+            raise
+
+    return serve
+
+
+def _stream(method: Callable[[Any], Iterator[Message]], name: str, world: World) -> Callable[[Any, Any], Any]:
+    def serve(request: Any, context: Any) -> Iterator[Message]:
+        world.requests.append(request.__class__.FromString(request.SerializeToString()))
+        try:
+            _admit(name, context, world)
+            played = world.streams.pop(0) if world.streams else Stream(silent=True)
+            yield from played.messages
+            if played.ends_with is not None:
+                raise played.ends_with
+            if played.silent:
+                world.silence.wait(30)
+        except Problem as problem:
+            _abort(context, problem)
+
+    return serve
+
+
+def _admit(name: str, context: Any, world: World) -> None:
+    if name not in ("Login", "GetInfo"):
+        secret = dict(context.invocation_metadata()).get("authorization", "").removeprefix("Bearer ")
+        if not secret:
+            raise TokenMissing
+        if secret not in world.good_tokens:
+            raise TokenRevoked
+    if world.slow:
+        world.silence.wait(30)
+    if world.failures:
+        raise world.failures.pop(0)
+
+
+def _abort(context: Any, problem: Problem) -> None:
+    context.abort_with_status(
+        _Status(status_code(problem), status_message(problem), ((DETAILS_KEY, encode(problem, "paddleflow.fake")),))
+    )

@@ -1,0 +1,132 @@
+"""The user's configuration: the file, the variables over it, and what is made of them."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from paddleflow.config import Config, load_config, write_user
+from paddleflow.configured import configured_connection
+from paddleflow.problems import InvalidArgument
+
+FILE = """
+[user]
+name = root
+password = 100%pass
+[server]
+paddleflow_server_host = example.org
+paddleflow_server_port = 1234
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "some.ini"
+    path.write_text(text)
+    return path
+
+
+def test_the_files_of_the_original_are_read(home: Path) -> None:
+    config = load_config(written(home, FILE), {})
+    assert (config.address, config.user, config.password) == ("example.org:1234", "root", "100%pass")
+    assert not config.tls
+
+
+def test_without_a_file_there_are_defaults(home: Path) -> None:
+    config = load_config(None, {})
+    assert config.path == home / ".paddleflow" / "paddleflow.ini"
+    assert (config.address, config.user, config.password, config.token) == ("127.0.0.1:8999", "", "", "")
+
+
+def test_variables_stand_over_the_file(home: Path) -> None:
+    environ = {
+        "PADDLEFLOW_CONFIG": str(written(home, FILE)),
+        "PADDLEFLOW_USER": "alice",
+        "PADDLEFLOW_PASSWORD": "p",
+        "PADDLEFLOW_TOKEN": "t",
+        "PADDLEFLOW_SERVER_PORT": "99",
+    }
+    config = load_config(None, environ)
+    assert (config.address, config.user, config.password, config.token) == ("example.org:99", "alice", "p", "t")
+
+
+def test_a_path_given_stands_over_the_variable(home: Path) -> None:
+    assert load_config(written(home, FILE), {"PADDLEFLOW_CONFIG": "/nowhere"}).user == "root"
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("::1", "[::1]:8999"),
+        ("[::1]", "[::1]:8999"),
+        ("unix:/run/pf.sock", "unix:/run/pf.sock"),
+        ("10.0.0.1", "10.0.0.1:8999"),
+    ],
+)
+def test_a_host_may_be_an_address_of_any_kind(home: Path, host: str, address: str) -> None:
+    assert load_config(None, {"PADDLEFLOW_SERVER_HOST": host}).address == address
+
+
+def test_tls_is_on_if_it_is_said_or_if_certificates_are_named(home: Path) -> None:
+    assert load_config(None, {"PADDLEFLOW_TLS": "Yes"}).tls
+    config = load_config(written(home, FILE + "ca = ca.pem\n"), {})
+    assert (config.tls, config.ca) == (True, home / "ca.pem")
+    assert not load_config(None, {"PADDLEFLOW_TLS": "off"}).tls
+
+
+def test_certificates_are_read_when_a_connection_is_made(home: Path) -> None:
+    (home / "ca.pem").write_text("CA")
+    connection = configured_connection(load_config(written(home, FILE + "ca = ca.pem\n"), {}))
+    assert connection.tls is not None
+    assert connection.tls.ca == b"CA"
+
+
+@pytest.mark.parametrize(
+    ("text", "environ", "why"),
+    [
+        ("", {"PADDLEFLOW_CONFIG": "/nowhere/x.ini"}, "there is no file /nowhere/x.ini"),
+        ("no sections", {}, "cannot be read"),
+        ("[server]\npaddleflow_server_port = many\n", {}, "'many' is not a port number"),
+        ("[server]\ntls = perhaps\n", {}, "'perhaps' is neither true nor false"),
+    ],
+)
+def test_what_is_wrong_is_named(home: Path, text: str, environ: dict[str, str], why: str) -> None:
+    with pytest.raises(InvalidArgument, match=why):
+        load_config(None if environ else written(home, text), environ)
+
+
+def test_a_missing_certificate_is_named(home: Path) -> None:
+    with pytest.raises(InvalidArgument, match=r"ca\.pem cannot be read: No such file"):
+        configured_connection(load_config(written(home, FILE + "ca = ca.pem\n"), {}))
+
+
+def test_neither_password_nor_token_shows(home: Path) -> None:
+    config = load_config(written(home, FILE), {"PADDLEFLOW_TOKEN": "sesame"})
+    for shown in (repr(config), repr(configured_connection(config))):
+        assert "100%pass" not in shown
+        assert "sesame" not in shown
+
+
+@pytest.mark.parametrize("host", ["unix:/run/pf.sock", "example.org", "::1"])
+def test_a_file_written_after_a_login_leads_to_the_same_server(home: Path, host: str) -> None:
+    before = load_config(None, {"PADDLEFLOW_SERVER_HOST": host, "PADDLEFLOW_SERVER_PORT": "77"})
+    write_user(before, "alice")
+    after = load_config(None, {})
+    assert (after.address, after.user, after.password) == (before.address, "alice", "")
+    assert stat.S_IMODE(after.path.stat().st_mode) == 0o600
+
+
+def test_a_file_of_the_users_own_is_never_written_over(home: Path) -> None:
+    path = written(home, FILE)
+    config = load_config(path, {})
+    with pytest.raises(FileExistsError):
+        write_user(config, "alice")
+    assert isinstance(config, Config)
+    assert path.read_text() == FILE
