@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from paddleflow.auth.v1 import auth_pb2, auth_pb2_grpc
 from pf_kit.call import current_call
 from pf_kit.ids import new_id
@@ -81,13 +84,10 @@ class AuthServicer(auth_pb2_grpc.AuthServiceServicer):
             await self._tokens.revoke(change, caller, request.id)
             return auth_pb2.RevokeTokenResponse()
 
-        try:
+        with self._forgotten(request.id):
             return await self._mutations.run(
                 request, auth_pb2.RevokeTokenResponse, locks=(LOCK,), subject=f"token/{request.id}", work=work
             )
-        finally:
-            # Also if this call is broken off: the change may have been committed all the same.
-            self._status.forget(request.id)
 
     async def ListVerificationKeys(
         self, _request: auth_pb2.ListVerificationKeysRequest, _context: object
@@ -104,3 +104,11 @@ class AuthServicer(auth_pb2_grpc.AuthServiceServicer):
     async def CheckAccess(self, request: auth_pb2.CheckAccessRequest, _context: object) -> auth_pb2.CheckAccessResponse:
         key = grant_key(request.user, request.kind, request.resource)
         return auth_pb2.CheckAccessResponse(allowed=await self._grants.allowed(self._database.newest, key))
+
+    @contextmanager
+    def _forgotten(self, token_id: str) -> Iterator[None]:
+        """Looks at the token anew afterwards, also if the call is broken off: it may have been committed."""
+        try:
+            yield
+        finally:
+            self._status.forget(token_id)
