@@ -23,29 +23,29 @@ def all_free(_port: int) -> bool:
 
 
 def test_a_port_that_was_used_before_comes_first_then_the_wish_then_the_next_free_one() -> None:
-    wanted = {"queue": 8990, "job": 8991, "fs": None}
+    wanted = {"queue": 8999, "job": 9001, "fs": None}
     known = {"queue": 25000}
     chosen = choose_ports(wanted, known, 17, all_free)
-    assert chosen == {"queue": 25000, "job": 8991, "fs": FIRST + 17}
+    assert chosen == {"queue": 25000, "job": 9001, "fs": FIRST + 17}
 
 
 def test_a_port_that_is_taken_is_left_for_another() -> None:
-    chosen = choose_ports({"queue": 8990}, {"queue": 25000}, 0, lambda port: port not in {25000, 8990})
+    chosen = choose_ports({"queue": 8999}, {"queue": 25000}, 0, lambda port: port not in {25000, 8999})
     assert chosen == {"queue": FIRST}
 
 
 @given(st.sets(st.integers(FIRST, FIRST + 50)), st.integers(0, 9999), st.integers(1, 20))
 def test_ports_are_free_and_differ(taken: Collection[int], start: int, count: int) -> None:
-    wanted: dict[str, int | None] = dict.fromkeys(map(str, range(count)), 8990)
+    wanted: dict[str, int | None] = dict.fromkeys(map(str, range(count)), 8999)
     chosen = choose_ports(wanted, {}, start, lambda port: port not in taken)
     assert len(set(chosen.values())) == count
     assert not set(chosen.values()) & set(taken)
-    assert set(chosen.values()) <= {8990, *ALL}
+    assert set(chosen.values()) <= {8999, *ALL}
 
 
 def test_no_free_port_is_said_plainly() -> None:
     with pytest.raises(Refusal, match="no TCP port between"):
-        choose_ports({"queue": 8990}, {}, 0, lambda _port: False)
+        choose_ports({"queue": 8999}, {}, 0, lambda _port: False)
 
 
 def test_the_starting_point_belongs_to_the_folder() -> None:
@@ -72,33 +72,33 @@ def layout_in(folder: Path, *, is_default: bool) -> Layout:
 def test_endpoints_are_kept_from_start_to_start(tmp_path: Path) -> None:
     layout = layout_in(tmp_path, is_default=False)
     assert read_endpoints(layout) == {}
-    first = choose_endpoints(layout, {"queue": 8990})
-    assert choose_endpoints(layout, {"queue": 8990}) == first == read_endpoints(layout)
+    first = choose_endpoints(layout, {"queue": 8999})
+    assert choose_endpoints(layout, {"queue": 8999}) == first == read_endpoints(layout)
     assert first["queue"].port in ALL
-    assert first["queue"].admin_port not in {8990, first["queue"].port}
+    assert first["queue"].admin_port not in {8999, first["queue"].port}
 
 
 def test_an_endpoint_moves_if_its_port_was_taken_meanwhile(tmp_path: Path) -> None:
     layout = layout_in(tmp_path, is_default=False)
-    first = choose_endpoints(layout, {"queue": 8990})["queue"]
+    first = choose_endpoints(layout, {"queue": 8999})["queue"]
     with socket.socket() as intruder:
         intruder.bind(("127.0.0.1", first.port))
         intruder.listen()
-        second = choose_endpoints(layout, {"queue": 8990})["queue"]
+        second = choose_endpoints(layout, {"queue": 8999})["queue"]
     assert second.port != first.port
     assert second.admin_port == first.admin_port
 
 
 def test_only_the_default_data_folder_gets_the_wished_port(tmp_path: Path) -> None:
-    default = choose_ports({"queue": 8990}, {}, 0, all_free)
-    assert default == {"queue": 8990}
-    other = choose_endpoints(layout_in(tmp_path, is_default=False), {"queue": 8990})
-    assert other["queue"].port != 8990
+    default = choose_ports({"queue": 8999}, {}, 0, all_free)
+    assert default == {"queue": 8999}
+    other = choose_endpoints(layout_in(tmp_path, is_default=False), {"queue": 8999})
+    assert other["queue"].port != 8999
 
 
 def test_a_new_service_gets_a_port_beside_the_known_ones(tmp_path: Path) -> None:
     layout = layout_in(tmp_path, is_default=False)
-    first = choose_endpoints(layout, {"queue": 8990})
-    second = choose_endpoints(layout, {"queue": 8990, "job": 8991})
+    first = choose_endpoints(layout, {"queue": 8999})
+    second = choose_endpoints(layout, {"queue": 8999, "job": 9001})
     assert second["queue"] == first["queue"]
     assert len({port for endpoint in second.values() for port in (endpoint.port, endpoint.admin_port)}) == 4

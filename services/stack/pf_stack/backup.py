@@ -6,7 +6,7 @@ import importlib.metadata
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,8 +19,12 @@ from pf_stack.state import running_state
 
 DATABASE = "database.dump"
 """What pg_dump wrote: all services' data as they were at one moment."""
-SIGNING_KEY = "signing.pem"
-CLIENT_CONFIG = "paddleflow.ini"
+
+
+def kept_files(layout: Layout) -> Mapping[str, Path]:
+    """What else cannot be made anew, by its name in a back-up."""
+    files = (layout.signing_key, layout.credential_key, layout.client_config)
+    return {file.name: file for file in files}
 
 
 def back_up(layout: Layout, file: Path, written: Callable[[int], None]) -> int:
@@ -36,8 +40,8 @@ def back_up(layout: Layout, file: Path, written: Callable[[int], None]) -> int:
     with _workshop(file) as folder:
         dump = Path(folder) / DATABASE
         _dump(postgres, dump, written)
-        members = {DATABASE: dump, SIGNING_KEY: layout.signing_key, CLIENT_CONFIG: layout.client_config}
-        return write_archive(file, _origin(postgres), {name: path for name, path in members.items() if path.exists()})
+        kept = {name: path for name, path in kept_files(layout).items() if path.exists()}
+        return write_archive(file, _origin(postgres), {DATABASE: dump, **kept})
 
 
 def _workshop(file: Path) -> tempfile.TemporaryDirectory[str]:

@@ -22,7 +22,7 @@ from pf_kit.log import set_up_logging
 from pf_stack.client_config import configure_client
 from pf_stack.endpoints import HOST
 from pf_stack.layout import Layout, layout_of
-from pf_stack.messages import Busy, Failed, Message, Report, Up, encode
+from pf_stack.messages import Busy, Failed, Message, Ready, Report, Starting, Up, encode
 from pf_stack.setup import claim, end_leftovers, first_password, make_secrets
 from pf_stack.stack import Stack, compose
 from pf_stack.supervisor import Supervisor
@@ -30,6 +30,8 @@ from pf_stack.supervisor import Supervisor
 logger = logging.getLogger(__name__)
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+SET_UP = "set-up"
+"""Names what comes before the first process to whoever waits."""
 LOCK_SECONDS = 1.0
 """How long to wait for others: `pf down` holds the lock for a moment."""
 
@@ -57,17 +59,21 @@ async def supervise(layout: Layout, report: Report) -> int:
 
 async def _run(layout: Layout, report: Report) -> None:
     _stop_on_signals()
+    clock = SystemClock()
+    begin = clock.monotonic()
+    report(Starting(SET_UP))
     await end_leftovers(layout)
     make_secrets(layout)
     stack = compose(layout)
-    supervisor = Supervisor(layout, stack.levels, _own_identity(), report, SystemClock())
-    await supervisor.run(lambda seconds: _welcome(layout, stack, report, seconds))
+    report(Ready(SET_UP, clock.monotonic() - begin))
+    supervisor = Supervisor(layout, stack.levels, _own_identity(), report, clock)
+    await supervisor.run(lambda: _welcome(layout, stack, report, clock.monotonic() - begin))
 
 
 def _welcome(layout: Layout, stack: Stack, report: Report, seconds: float) -> None:
     """Configures the client and tells the first password, whose file is then no longer needed."""
     password = first_password(layout)
-    hint = configure_client(layout, HOST, stack.services[0].endpoint.port if stack.services else 1, password)
+    hint = configure_client(layout, HOST, stack.entrance.port, password)
     report(Up(seconds, password, hint))
     layout.root_password.unlink(missing_ok=True)
 

@@ -11,6 +11,7 @@ from pf_stack.client_config import read_entry, users_config
 from pf_stack.endpoints import HOST, read_endpoints
 from pf_stack.finding import Finding, bad, good, note
 from pf_stack.layout import Layout
+from pf_stack.stack import ENTRANCE
 
 
 def data_folder(layout: Layout) -> Iterator[Finding]:
@@ -27,12 +28,20 @@ def data_folder(layout: Layout) -> Iterator[Finding]:
 
 
 def secrets(layout: Layout) -> Iterator[Finding]:
-    for file in (layout.signing_key, layout.client_config):
+    for file in (layout.signing_key, layout.credential_key, layout.client_config):
         if file.exists():
             yield from _closed(file, f"chmod 600 {file}")
-    if layout.cluster.exists() and not layout.signing_key.exists():
+    if layout.cluster.exists():
+        yield from _lost_keys(layout)
+
+
+def _lost_keys(layout: Layout) -> Iterator[Finding]:
+    if not layout.signing_key.exists():
+        yield bad(f"{layout.signing_key} is missing: no token is valid, everybody must log in again", "pf up")
+    if not layout.credential_key.exists():
         yield bad(
-            f"{layout.signing_key} is missing: all tokens are lost, everybody must log in again", "pf down && pf up"
+            f"{layout.credential_key} is missing: the credentials of clusters cannot be read",
+            "Restore it from a back-up: tar -xOf BACKUP credential.key",
         )
 
 
@@ -52,7 +61,7 @@ def client(layout: Layout) -> Iterator[Finding]:
     if not layout.is_default:
         return
     entry = read_entry(file.read_text()) if file.exists() else None
-    endpoint = read_endpoints(layout).get("queue")
+    endpoint = read_endpoints(layout).get(ENTRANCE)
     if endpoint is not None and (entry is None or (entry.host, entry.port) != (HOST, endpoint.port)):
         yield note(f"{file} names another server than this stack", f"export PADDLEFLOW_CONFIG={layout.client_config}")
 

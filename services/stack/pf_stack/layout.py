@@ -75,6 +75,11 @@ class Layout:
         return self.keys / "signing.pem"
 
     @property
+    def credential_key(self) -> Path:
+        """Encrypts what the services keep of other systems' credentials."""
+        return self.keys / "credential.key"
+
+    @property
     def root_password(self) -> Path:
         """The first password of root; deleted as soon as it has been shown."""
         return self.keys / "root-password"

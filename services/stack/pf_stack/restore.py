@@ -20,7 +20,7 @@ from pf_kit.embedded.postgres import Postgres
 from pf_kit.embedded.refusal import Refusal
 from pf_kit.postgres.epoch import new_epoch
 from pf_stack.archive import Manifest, extract_archive
-from pf_stack.backup import CLIENT_CONFIG, DATABASE, SIGNING_KEY
+from pf_stack.backup import DATABASE, kept_files
 from pf_stack.layout import Layout
 from pf_stack.setup import claim
 
@@ -86,8 +86,7 @@ async def _begin_epochs(dsn: str) -> None:
 
 def _place(layout: Layout) -> None:
     """Puts the files in their place; without the folder they came in, the data folder counts as whole."""
-    places = {SIGNING_KEY: layout.signing_key, CLIENT_CONFIG: layout.client_config}
-    for name, place in places.items():
+    for name, place in kept_files(layout).items():
         if (layout.restoring / name).exists():
             (layout.restoring / name).rename(place)
             place.chmod(0o600)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,8 +21,8 @@ class Service:
     name: str
     module: str
     endpoint: Endpoint
-    settings: Mapping[str, str]
-    """Its environment."""
+    settings: Callable[[], Mapping[str, str]]
+    """What its environment has to hold at the next start."""
     folder: Path
     """Its current folder."""
     account: Account
@@ -53,7 +53,7 @@ class Service:
         # -P: the current folder is no place for modules.
         return Program(
             argv=(sys.executable, "-P", "-m", module, *arguments),
-            environment=clean_environment(**self.settings),
+            environment=clean_environment(**self.settings()),
             folder=self.folder,
             account=self.account,
             stop_signal=signal.SIGTERM,

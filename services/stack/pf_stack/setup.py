@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import signal
+from base64 import b64encode
 
 from pf_kit.embedded.backends import claim_folders, vacate_backends
 from pf_kit.embedded.folders import own_folder
@@ -13,8 +14,9 @@ from pf_stack.files import write_private
 from pf_stack.layout import Layout
 from pf_stack.state import read_state
 
-PASSWORD_BYTES = 18
-"""Of chance, for the first password of root."""
+PLAIN_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+"""Without those that look alike."""
+CREDENTIAL_KEY_BYTES = 32
 LEFTOVERS = ((signal.SIGTERM, 10.0), (signal.SIGINT, 10.0), (signal.SIGKILL, 5.0))
 """How processes are ended that lost their supervisor. It has told them to end already, by its death."""
 
@@ -47,18 +49,25 @@ def _is_somebody_elses(layout: Layout) -> bool:
 
 
 def make_secrets(layout: Layout) -> None:
-    """Makes the installation's key, and the first password of root if there is no database yet.
-
-    The key comes last: a start that was interrupted between the two makes both anew.
-    """
-    if layout.signing_key.exists():
-        return
+    """Makes the installation's keys, and the first password of root, as far as they are missing."""
     if not layout.cluster.exists():
-        write_private(layout.root_password, secrets.token_urlsafe(PASSWORD_BYTES).encode())
-    # Only the first start needs it, and it would make the supervisor twice as large for good.
-    from pf_kit.tokens import new_private_key  # noqa: PLC0415
+        write_private(layout.root_password, new_password().encode())
+    if not layout.credential_key.exists():
+        write_private(layout.credential_key, b64encode(secrets.token_bytes(CREDENTIAL_KEY_BYTES)))
+    if not layout.signing_key.exists():
+        # Only the first start needs it, and it would make the supervisor twice as large for good.
+        from pf_kit.tokens import new_private_key  # noqa: PLC0415
 
-    write_private(layout.signing_key, new_private_key())
+        write_private(layout.signing_key, new_private_key())
+
+
+def new_password() -> str:
+    """A password of 99 bits of chance, easy to type, with the letter and the digit that any password must have."""
+    while True:
+        parts = ["".join(secrets.choice(PLAIN_LETTERS) for _ in range(5)) for _ in range(4)]
+        password = "-".join(parts)
+        if any(map(str.isdigit, password)) and any(map(str.isalpha, password)):
+            return password
 
 
 def first_password(layout: Layout) -> str | None:

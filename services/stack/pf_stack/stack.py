@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from pf_kit.embedded.accounts import this_account
 from pf_kit.embedded.backends import embedded_postgres, embedded_valkey
@@ -23,7 +24,9 @@ class Row:
     """Which port it wishes for callers."""
 
 
-SERVICES: Sequence[Row] = ()
+SERVICES: Sequence[Row] = (Row("queue", "pf_queue", 8999),)
+ENTRANCE = "queue"
+"""The service that logs callers in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,11 @@ class Stack:
         """In the order of their start."""
         return (self.backends, self.services)
 
+    @property
+    def entrance(self) -> Endpoint:
+        """Where clients go first."""
+        return next(service.endpoint for service in self.services if service.name == ENTRANCE)
+
 
 def compose(layout: Layout) -> Stack:
     """The stack of a data folder, its ports chosen."""
@@ -49,16 +57,20 @@ def compose(layout: Layout) -> Stack:
 
 
 def _service(row: Row, layout: Layout, endpoint: Endpoint, dsn: str, bus: str) -> Service:
-    settings = _settings(row.name, layout, endpoint, dsn, bus)
+    settings = partial(_settings, f"PF_{row.name.upper()}", layout, endpoint, dsn, bus)
     return Service(row.name, row.module, endpoint, settings, layout.data, this_account())
 
 
-def _settings(name: str, layout: Layout, endpoint: Endpoint, dsn: str, bus: str) -> Mapping[str, str]:
-    prefix = f"PF_{name.upper()}"
-    return {
-        f"{prefix}_POSTGRES_DSN": dsn,
-        f"{prefix}_REDIS_URL": bus,
-        f"{prefix}_SERVER_LISTEN": f"{endpoint.address},{endpoint.target}",
-        f"{prefix}_SERVER_ADMIN": endpoint.admin_address,
-        f"{prefix}_SIGNING_KEY_FILE": str(layout.signing_key),
+def _settings(prefix: str, layout: Layout, endpoint: Endpoint, dsn: str, bus: str) -> Mapping[str, str]:
+    """The environment of a service. Asked for at each start, as the first password is only there until it is known."""
+    settings = {
+        "DATABASE_DSN": dsn,
+        "REDIS": bus,
+        "SERVER_LISTEN": f"{endpoint.address},{endpoint.target}",
+        "SERVER_ADMIN": endpoint.admin_address,
+        "SIGNING_KEY_FILE": str(layout.signing_key),
+        "CREDENTIAL_KEY_FILE": str(layout.credential_key),
     }
+    if layout.root_password.exists():
+        settings["ACCOUNTS_ROOT_PASSWORD_FILE"] = str(layout.root_password)
+    return {f"{prefix}_{name}": value for name, value in settings.items()}

@@ -30,10 +30,8 @@ class Line:
     endpoint: Endpoint | None
     """Where it takes calls; None if it is reached over its Unix socket only."""
 
-    @property
-    def cpu_percent(self) -> float:
-        """Of one core, on average since it is ready."""
-        return 100 * self.footprint.cpu_seconds / self.seconds if self.seconds > 0 else 0.0
+    cpu_percent: float
+    """Of one core, on average since it was started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +74,7 @@ def _line(process: Process, now: float, footprint: Footprint, endpoint: Endpoint
         restarts=process.restarts,
         last_exit=process.last_exit,
         footprint=footprint,
+        cpu_percent=100 * footprint.cpu_seconds / process.identity.age if process.identity is not None else 0.0,
         endpoint=endpoint,
     )
 

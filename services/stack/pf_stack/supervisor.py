@@ -33,12 +33,8 @@ class Supervisor:
         self._started = clock.now().timestamp()
         self._levels = [[self._keeper(component) for component in level] for level in levels]
 
-    async def run(self, served: Callable[[float], None]) -> None:
-        """Runs the stack until it is cancelled. Raises Refusal if it cannot be started.
-
-        Once all is ready it says so, with the seconds it took.
-        """
-        begin = self._clock.monotonic()
+    async def run(self, served: Callable[[], None]) -> None:
+        """Runs the stack until it is cancelled; tells when all is ready. Raises Refusal if it cannot be started."""
         self._write_state()
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -47,7 +43,7 @@ class Supervisor:
                         for keeper in level:
                             tasks.create_task(keeper.run())
                             starts.create_task(self._watch_start(keeper))
-                served(self._clock.monotonic() - begin)
+                served()
                 tasks.create_task(self._rotate_logs())
         except ExceptionGroup as group:
             raise _first(group) from group

@@ -56,6 +56,7 @@ def _line_content(line: Line) -> dict[str, object]:
         "pss_bytes": line.footprint.pss,
         "rss_bytes": line.footprint.rss,
         "cpu_seconds": line.footprint.cpu_seconds,
+        "cpu_percent": round(line.cpu_percent, 2),
         "address": endpoint.address if endpoint is not None else None,
         "socket": str(endpoint.socket) if endpoint is not None else None,
         "admin_address": endpoint.admin_address if endpoint is not None else None,

@@ -6,6 +6,7 @@ import asyncio
 import os
 import select
 import signal
+import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,11 @@ class Identity:
     """When it was started, in clock ticks since the machine was."""
     boot: str
     """Names the machine's present life."""
+
+    @property
+    def age(self) -> float:
+        """Seconds since it was started."""
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - self.started / os.sysconf("SC_CLK_TCK")
 
 
 def identify(pid: int) -> Identity | None:
