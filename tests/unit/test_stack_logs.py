@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from pathlib import Path
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from pf_kit.embedded.refusal import Refusal
 from pf_stack import logs
+from pf_stack.excerpt import excerpt
 from pf_stack.layout import Layout
 from pf_stack.logs import opened, rotate
 from pf_stack.logview import BLOCK, follow, log_files, tail
@@ -87,3 +89,22 @@ def test_logs_are_chosen_by_process_and_unknown_ones_are_named(tmp_path: Path) -
     assert log_files(layout, ["queue"]) == {"queue": layout.log("queue")}
     with pytest.raises(Refusal, match="no log of qeue"):
         log_files(layout, ["qeue"])
+
+
+def test_an_excerpt_is_readable_and_leaves_out_what_is_old(tmp_path: Path) -> None:
+    log = tmp_path / "queue.log"
+    log.write_text("old\n")
+    begin = log.stat().st_size
+    crash = {"level": "critical", "message": "crashed", "exception": "Traceback\n  File\nValueError: bad"}
+    refusal = {"level": "critical", "message": "cannot serve", "why": "no port"}
+    with log.open("a") as writer:
+        writer.write(f"FATAL:  no space\n{json.dumps(crash)}\n{json.dumps(refusal)}\n[1]\n")
+    assert excerpt(log, begin).splitlines() == [
+        "FATAL:  no space",
+        "critical: crashed: ValueError: bad",
+        "critical: cannot serve: no port",
+        "[1]",
+    ]
+    os.truncate(log, 0)
+    log.write_text("new\n" * 100)
+    assert excerpt(log, 1_000_000).splitlines() == ["new"] * 8

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 from pf_kit.clock import Clock
 from pf_kit.embedded.child import Child
-from pf_kit.embedded.component import Component, last_lines, serves
+from pf_kit.embedded.component import Component, serves
 from pf_kit.embedded.refusal import Refusal
+from pf_stack.excerpt import excerpt
 from pf_stack.logs import opened
 from pf_stack.process import Phase, Process, exit_reason
 
@@ -32,6 +34,7 @@ class Keeper:
         self._child: Child | None = None
         self._refusal: Refusal | None = None
         self._news = asyncio.Event()
+        self._log_begin = 0
 
     async def run(self) -> None:
         """Goes on until it is cancelled; what runs then goes on as well, until it is stopped."""
@@ -79,6 +82,7 @@ class Keeper:
 
     def _spawn(self) -> Child:
         with opened(self._log) as log:
+            self._log_begin = os.fstat(log).st_size
             self._child = Child(self._component.program(), log=log)
         self._change(self.process.spawned(self._child.identity, self._now()))
         return self._child
@@ -97,7 +101,7 @@ class Keeper:
         self._tell()
 
     def _hopeless(self) -> Refusal:
-        what = f"{self.process.name} does not start ({self.process.last_exit}):\n{last_lines(self._log)}"
+        what = f"{self.process.name} does not start ({self.process.last_exit}):\n{excerpt(self._log, self._log_begin)}"
         return Refusal(what, f"Mend what it says. The whole log: {self._log}")
 
     def _now(self) -> float:

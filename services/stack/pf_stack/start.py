@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-from pf_kit.embedded.component import last_lines
 from pf_kit.embedded.refusal import Refusal
 from pf_stack.daemon import supervise
+from pf_stack.excerpt import excerpt
 from pf_stack.layout import Layout
 from pf_stack.logs import opened, rotate
 from pf_stack.messages import Busy, Failed, Report, Up, decode
@@ -27,6 +27,9 @@ OTHER_SECONDS = 60.0
 def start_in_background(layout: Layout, report: Report) -> None:
     """Starts the stack; returns when it is ready. Raises Refusal if it cannot be started."""
     claim(layout)
+    log = layout.log("supervisor")
+    rotate(log)
+    begin = log.stat().st_size if log.exists() else 0
     with _daemon(layout) as messages:
         for line in messages:
             message = decode(line)
@@ -39,8 +42,9 @@ def start_in_background(layout: Layout, report: Report) -> None:
                 case Busy():
                     wait_for_other(layout)
                     return
-    log = layout.log("supervisor")
-    raise Refusal(f"the supervisor died while it started the stack, saying:\n{last_lines(log)}", f"Its log is {log}.")
+    raise Refusal(
+        f"the supervisor died while it started the stack, saying:\n{excerpt(log, begin)}", f"Its log is {log}."
+    )
 
 
 def start_in_foreground(layout: Layout, report: Report) -> int:
@@ -65,7 +69,6 @@ def wait_for_other(layout: Layout) -> State:
 @contextmanager
 def _daemon(layout: Layout) -> Iterator[BinaryIO]:
     """Starts a supervisor that outlives us; what it has to tell, line by line."""
-    rotate(layout.log("supervisor"))
     reader, writer = os.pipe()
     with opened(layout.log("supervisor")) as log:
         subprocess.Popen(
