@@ -1,0 +1,164 @@
+"""Old rows go, and only old ones; of the events only those that are on the bus."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+
+from paddleflow.problems import ResumeTokenExpired
+from pf_kit.events import BEGINNING, Cursor, Event
+from pf_kit.postgres import sweep
+from pf_kit.postgres.database import PostgresDatabase
+from pf_kit.postgres.positions import PostgresRelayMark
+from pf_kit.postgres.sweep import KIT_RETENTIONS, Retention, Sweeper
+from pf_kit.postgres.views import PostgresView, rows
+from pf_kit.unit import AuditEntry, AuditFilter, Once
+from support.probe import Stored, postgres_database
+from support.waiting import eventually
+
+DAY = timedelta(days=1)
+AGE = "update outbox set create_time = now() - interval '1 year' where xid = $1 and id = $2"
+
+
+@pytest.fixture
+async def database(fresh_dsn: str) -> AsyncIterator[PostgresDatabase]:
+    async with postgres_database(fresh_dsn) as opened:
+        yield opened
+
+
+@pytest.fixture
+def view(database: PostgresDatabase) -> PostgresView:
+    return rows(database.newest)
+
+
+async def emit(database: PostgresDatabase, count: int) -> list[Event]:
+    for number in range(count):
+        async with database.change() as change:
+            change.emit(Stored(f"k{number}", 1))
+    return list(await database.log.events_after(BEGINNING, 10_000))
+
+
+async def age(view: PostgresView, *cursors: Cursor) -> None:
+    """Makes events a year old."""
+    for cursor in cursors:
+        await view.execute(
+            "update outbox set create_time = now() - interval '1 year' where xid = $1 and id = $2",
+            cursor.xid,
+            cursor.id,
+        )
+
+
+async def kept(database: PostgresDatabase) -> list[str]:
+    events = await database.log.events_after(await database.log.floor(), 10_000)
+    return [event.fact.subject.removeprefix("item/") for event in events]
+
+
+async def test_events_go_once_they_are_old_and_on_the_bus(database: PostgresDatabase, view: PostgresView) -> None:
+    events = await emit(database, 5)
+    await age(view, *(event.cursor for event in events[:4]))
+    sweeper = Sweeper(view, (), events=DAY)
+    await sweeper.sweep()
+    assert await kept(database) == ["k0", "k1", "k2", "k3", "k4"], "none of them is on the bus"
+    await PostgresRelayMark(view).advance(events[1].cursor)
+    await sweeper.sweep()
+    assert await kept(database) == ["k2", "k3", "k4"]
+    await PostgresRelayMark(view).advance(events[4].cursor)
+    await sweeper.sweep()
+    assert await kept(database) == ["k4"], "it is not old"
+
+
+async def test_whoever_stands_behind_the_trimmed_events_is_told(database: PostgresDatabase, view: PostgresView) -> None:
+    events = await emit(database, 3)
+    await age(view, *(event.cursor for event in events))
+    await PostgresRelayMark(view).advance(events[2].cursor)
+    await Sweeper(view, (), events=DAY).sweep()
+    assert await database.log.floor() == await database.log.head() == events[2].cursor
+    assert await database.log.events_after(events[2].cursor, 10) == []
+    with pytest.raises(ResumeTokenExpired):
+        await database.log.events_after(events[1].cursor, 10)
+
+
+async def test_events_go_from_the_front_only(database: PostgresDatabase, view: PostgresView) -> None:
+    """Times are those at which transactions began: they may stand in another order than the events."""
+    events = await emit(database, 4)
+    await age(view, events[0].cursor, events[2].cursor)
+    await PostgresRelayMark(view).advance(events[3].cursor)
+    await Sweeper(view, (), events=DAY).sweep()
+    assert await kept(database) == ["k1", "k2", "k3"]
+
+
+async def test_many_batches_are_swept_in_one_go(
+    database: PostgresDatabase, view: PostgresView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep, "BATCH", 7)
+    events = await emit(database, 30)
+    await age(view, *(event.cursor for event in events[:25]))
+    await PostgresRelayMark(view).advance(events[-1].cursor)
+    await Sweeper(view, (), events=DAY).sweep()
+    assert await kept(database) == [f"k{number}" for number in range(25, 30)]
+    assert await database.log.floor() == events[24].cursor
+
+
+async def test_nobody_who_reads_along_misses_an_event_without_being_told(
+    database: PostgresDatabase, view: PostgresView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep, "BATCH", 2)
+    events = await emit(database, 40)
+    await PostgresRelayMark(view).advance(events[-1].cursor)
+    sweeping = asyncio.create_task(Sweeper(view, (), events=timedelta(0)).sweep())
+    place, seen = BEGINNING, 0
+    try:
+        while place < events[-1].cursor:
+            (event,) = await database.log.events_after(place, 1)
+            assert event == events[seen]
+            place, seen = event.cursor, seen + 1
+    except ResumeTokenExpired:
+        assert await database.log.floor() > place
+    await sweeping
+    assert await kept(database) == []
+
+
+async def test_replies_and_audit_records_go_at_their_time(database: PostgresDatabase, view: PostgresView) -> None:
+    for number in range(5):
+        async with database.change() as change:
+            change.remember(Once("user/a", "/m", f"id{number}", b"d"), b"reply")
+            change.audit(AuditEntry("user/a", "", "/m", f"queue/{number}", "", ""))
+    await view.execute("update requests set create_time = now() - interval '1 day' where request_id = 'id0'")
+    await view.execute("update requests set create_time = now() - interval '3 days' where request_id <> 'id1'")
+    await view.execute("update audit set create_time = now() - interval '399 days' where subject = 'queue/1'")
+    await view.execute("update audit set create_time = now() - interval '401 days' where subject > 'queue/1'")
+    await Sweeper(view).sweep()
+    assert await view.fetchval("select array_agg(request_id) from requests") == ["id1"]
+    assert [r.entry.subject for r in await database.audit_records(AuditFilter(), None, 9)] == ["queue/1", "queue/0"]
+
+
+async def test_a_services_own_tables_are_swept_too(database: PostgresDatabase, view: PostgresView) -> None:
+    await view.execute("create table notes (number int, finish_time timestamptz)")
+    await view.execute("insert into notes select n, now() - n * interval '1 hour' from generate_series(0, 49) as n")
+    await Sweeper(view, (Retention("notes", "finish_time", timedelta(hours=9.5), batch=4),)).sweep()
+    assert await view.fetchval("select count(*) from notes") == 10
+
+
+async def test_the_sweeper_sweeps_again_and_again(database: PostgresDatabase, view: PostgresView) -> None:
+    running = asyncio.create_task(Sweeper(view, KIT_RETENTIONS, events=timedelta(0), pause=0.02).run())
+    for number in range(2):
+        async with database.change() as change:
+            change.emit(Stored(f"k{number}", 1))
+        head = await database.log.head()
+        await PostgresRelayMark(view).advance(head)
+
+        async def swept(head: Cursor = head) -> bool:
+            return await database.log.floor() == head
+
+        assert await eventually(swept)
+    running.cancel()
+    await asyncio.wait([running])
+
+
+@pytest.mark.parametrize(("table", "column"), [("a; drop table b", "c"), ("a", "c or true"), ("", "c")])
+def test_a_retention_names_a_column(table: str, column: str) -> None:
+    with pytest.raises(ValueError, match="no name of a column"):
+        Retention(table, column, DAY)
