@@ -19,10 +19,17 @@ def postgres_server() -> Iterator[PostgresServer]:
     yield from _running(PostgresServer())
 
 
-@pytest.fixture
-def own_postgres() -> Iterator[PostgresServer]:
-    """A Postgres that the test may stop and kill."""
+@pytest.fixture(scope="session")
+def breakable_postgres() -> Iterator[PostgresServer]:
+    """The Postgres behind `own_postgres`: making one takes longer than mending it."""
     yield from _running(PostgresServer())
+
+
+@pytest.fixture
+def own_postgres(breakable_postgres: PostgresServer) -> Iterator[PostgresServer]:
+    """A Postgres that the test may stop and kill."""
+    yield breakable_postgres
+    breakable_postgres.start()
 
 
 @pytest.fixture(scope="session")

@@ -78,7 +78,9 @@ class PostgresServer:
         return f"postgresql://test@/{database}?host={self.folder}"
 
     def start(self) -> None:
-        """Starts; shortly after a kill that takes some attempts, because its children are still dying."""
+        """Starts, unless it runs; shortly after a kill that takes some attempts: its children are still dying."""
+        if self._process is not None:
+            return
         deadline = time.monotonic() + 15.0
         while True:
             self._process = self._spawn()

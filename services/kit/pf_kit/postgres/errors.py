@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -32,6 +33,8 @@ _LOST = (
     # A migration has changed a table that a prepared statement reads; asyncpg prepares it anew the next time.
     asyncpg.InvalidCachedStatementError,
 )
+_GONE = re.compile("clos(ed|ing)|released back to the pool")
+"""How asyncpg says that a connection was lost before the call; its other interface errors are faults of the caller."""
 
 
 class ConstraintViolated(Exception):
@@ -54,7 +57,7 @@ def translated() -> Iterator[None]:
     except _UNREACHABLE as error:
         raise DatabaseUnavailable from error
     except asyncpg.InterfaceError as error:
-        if "closed" not in str(error) and "closing" not in str(error):
+        if not _GONE.search(str(error)):
             raise
         raise DatabaseUnavailable from error
 
