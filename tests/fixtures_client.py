@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +23,18 @@ def fake() -> Iterator[FakePaddleFlow]:
 
 
 @pytest.fixture
-def command_line(fake: FakePaddleFlow, tmp_path: Path) -> CommandLine:
+def plain_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Nothing of the developer's: no configuration, no colours, the time of Greenwich."""
+    for name in [name for name in os.environ if name.startswith("PADDLEFLOW_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.fixture
+def command_line(fake: FakePaddleFlow, tmp_path: Path, plain_environment: None) -> CommandLine:
     """`paddleflow`, configured for the small server as root."""
     return CommandLine.configured(tmp_path, fake.address)

@@ -9,7 +9,8 @@ whole number of that unit is refused rather than rounded, so that an amount alwa
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
 
 from paddleflow.problems import InvalidArgument, Violation
@@ -95,6 +96,17 @@ def format_resources(amounts: Mapping[str, int]) -> dict[str, str]:
     first = [name for name in (CPU, MEMORY) if name in amounts]
     others = sorted(amounts.keys() - {CPU, MEMORY})
     return {name: format_amount(name, amounts[name]) for name in [*first, *others]}
+
+
+@contextmanager
+def within(place: str) -> Iterator[None]:
+    """Names the place, as in ``max.cpu``, in what is found wrong inside."""
+    try:
+        yield
+    except InvalidArgument as problem:
+        raise InvalidArgument.of(
+            *(Violation(f"{place}.{wrong.field}", wrong.description) for wrong in problem.violations)
+        ) from problem
 
 
 def parse_pairs(text: str) -> dict[str, str]:

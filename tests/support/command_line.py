@@ -27,9 +27,13 @@ class CommandLine:
         return cls(config)
 
     def run(self, command: str, *, typed: str = "") -> Result:
-        """Runs the command, in UTC, with its output going into a pipe."""
-        environ = {"PADDLEFLOW_CONFIG": str(self.config), "TZ": "UTC"}
+        """Runs the command with its output going into a pipe."""
+        environ = {"PADDLEFLOW_CONFIG": str(self.config)}
         return CliRunner(env=environ).invoke(cli, shlex.split(command), input=typed, prog_name="paddleflow")
+
+    def run_without_config(self, command: str, *, typed: str = "") -> Result:
+        """Runs the command with what the environment and the home hold."""
+        return CliRunner().invoke(cli, shlex.split(command), input=typed, prog_name="paddleflow")
 
     def output(self, command: str, *, typed: str = "") -> str:
         """What a command that must succeed prints."""

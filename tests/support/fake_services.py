@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from google.protobuf.message import Message
@@ -18,6 +18,7 @@ from paddleflow.queue.v1 import cluster_pb2, queue_pb2
 
 PASSWORD = "secret1"
 BEGAN = Timestamp(seconds=int(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC).timestamp()))
+ENDS = Timestamp(seconds=int(datetime(2100, 1, 1, tzinfo=UTC).timestamp()))
 R = TypeVar("R")
 
 
@@ -51,7 +52,6 @@ class World:
     silence: threading.Event = field(default_factory=threading.Event)
     slow: bool = False
     """True: no call is answered."""
-    token_lifetime: timedelta = timedelta(hours=1)
 
     def asked(self, kind: type[R]) -> list[R]:
         return [request for request in self.requests if isinstance(request, kind)]
@@ -88,10 +88,9 @@ class Auth:
         return auth_pb2.RevokeTokenResponse()
 
     def _token(self, user: str, description: str, token_id: str) -> dict[str, Any]:
-        secret, expires = f"secret-of-{token_id}", Timestamp()
+        secret = f"secret-of-{token_id}"
         self.world.good_tokens.add(secret)
-        expires.FromDatetime(datetime.now(UTC) + self.world.token_lifetime)
-        token = auth_pb2.Token(id=token_id, user=user, description=description, create_time=BEGAN, expire_time=expires)
+        token = auth_pb2.Token(id=token_id, user=user, description=description, create_time=BEGAN, expire_time=ENDS)
         return {"secret": secret, "token": token}
 
 
@@ -214,7 +213,9 @@ class Clusters:
         return cluster_pb2.GetClusterResponse(cluster=self.world.clusters[request.name])
 
     def ListClusters(self, request: Any) -> Any:  # noqa: N802
-        clusters, token = page(list(self.world.clusters.values()), request, lambda cluster: cluster.name)
+        known = sorted(self.world.clusters.values(), key=lambda cluster: cluster.name)
+        chosen = [cluster for cluster in known if not request.names or cluster.name in request.names]
+        clusters, token = page(chosen, request, lambda cluster: cluster.name)
         return cluster_pb2.ListClustersResponse(clusters=clusters, next_page_token=token)
 
     def UpdateCluster(self, request: Any) -> Any:  # noqa: N802
@@ -236,7 +237,8 @@ class Clusters:
         return cluster_pb2.ReportNodesResponse(cluster=cluster)
 
     def ListNodes(self, request: Any) -> Any:  # noqa: N802
-        nodes, token = page(self.world.nodes, request, lambda node: node.name)
+        chosen = [node for node in self.world.nodes if not request.clusters or node.cluster in request.clusters]
+        nodes, token = page(chosen, request, lambda node: node.name)
         return cluster_pb2.ListNodesResponse(nodes=nodes, next_page_token=token)
 
 

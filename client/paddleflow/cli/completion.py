@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_PADDLEFLOW_COMPLETE"
 ENOUGH = 200
+PATIENCE = 1.0
+"""Seconds after which whoever pressed the key gives up."""
 
 Names = Callable[["PaddleFlow", str], Iterable[str]]
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
@@ -43,9 +46,13 @@ def completing(names: Names) -> Completer:
     """Completes names that the server knows; nothing if it does not answer, or refuses."""
 
     def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from paddleflow.configured import configured_connection  # noqa: PLC0415 -- loads gRPC
+        from paddleflow.sync import PaddleFlow  # noqa: PLC0415 -- loads gRPC
+
         invocation = Invocation(config=ctx.find_root().params.get("pf_config"))
         try:
-            with invocation.paddleflow() as paddleflow:
+            connection = replace(configured_connection(invocation.configuration()), timeout=PATIENCE)
+            with PaddleFlow(connection) as paddleflow:
                 return [CompletionItem(name) for name in names(paddleflow, incomplete)]
         except Problem:
             return []

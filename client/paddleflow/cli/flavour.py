@@ -51,7 +51,7 @@ def show(invocation: Invocation, name: str) -> None:
 @pass_invocation
 def create(invocation: Invocation, name: str, cpu: str, memory: str, scalar: str | None, clustername: str) -> None:
     """Add a flavour; you, and root, may change it."""
-    resources = {key: amount for key, amount in amounts(cpu, memory, scalar).items() if amount is not None}
+    resources = {key: amount for key, amount in amounts("resources", cpu, memory, scalar).items() if amount is not None}
     made = invocation.paddleflow().flavours.create(Flavour(name, resources, clustername))
     invocation.printer.success(f"flavour[{name}] create success", [_table(made)])
 
@@ -72,7 +72,7 @@ def update(
     clustername: str | None,
 ) -> None:
     """Change what is given of a flavour. Jobs submitted with it keep what they asked for."""
-    changes: FlavourChanges = {"resources": amounts(cpu, memory, scalar)}
+    changes: FlavourChanges = {"resources": amounts("resources", cpu, memory, scalar)}
     if clustername is not None:
         changes["cluster"] = clustername
     changed = invocation.paddleflow().flavours.update(name, **changes)

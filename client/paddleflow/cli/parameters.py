@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from paddleflow.problems import InvalidArgument, Violation
-from paddleflow.quantity import CPU, MEMORY, parse_amount, parse_pairs, resource_name
+from paddleflow.quantity import CPU, MEMORY, parse_amount, parse_pairs, resource_name, within
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,14 +38,12 @@ def paging(function: F) -> F:
     return size(marker(function))
 
 
-def amounts(cpu: str | None, memory: str | None, scalars: str | None) -> dict[str, int | None]:
+def amounts(what: str, cpu: str | None, memory: str | None, scalars: str | None) -> dict[str, int | None]:
     """Amounts by resource of what is given: None for a resource that is to have none of its own."""
-    given = {CPU: cpu, MEMORY: memory, **_scalars(scalars)}
-    return {
-        name: None if text in INHERITED else parse_amount(name, text)
-        for name, text in given.items()
-        if text is not None
-    }
+    with within(what):
+        given = {CPU: cpu, MEMORY: memory, **_scalars(scalars)}
+        told = {name: text for name, text in given.items() if text is not None}
+        return {name: None if text in INHERITED else parse_amount(name, text) for name, text in told.items()}
 
 
 def _scalars(text: str | None) -> dict[str, str]:

@@ -76,10 +76,10 @@ def read_changes(maxcpu: str | None, maxmem: str | None, options: QueueOptions) 
     """What is given, as changes of a queue."""
     place = read_location(parse_pairs(options["location"] or ""))
     fields = {
-        "max": amounts(maxcpu, maxmem, options["maxscalar"]) or None,
-        "min": amounts(options["mincpu"], options["minmem"], options["minscalar"]) or None,
-        "lend_limit": amounts(options["lendcpu"], options["lendmem"], options["lendscalar"]) or None,
-        "max_per_user": amounts(options["usercpu"], options["usermem"], options["userscalar"]) or None,
+        "max": amounts("max", maxcpu, maxmem, options["maxscalar"]) or None,
+        "min": amounts("min", options["mincpu"], options["minmem"], options["minscalar"]) or None,
+        "lend_limit": amounts("lend", options["lendcpu"], options["lendmem"], options["lendscalar"]) or None,
+        "max_per_user": amounts("user", options["usercpu"], options["usermem"], options["userscalar"]) or None,
         "order_policy": read_policies(parse_words(options["policy"])),
         "parent": place.parent if options["parent"] is None else options["parent"],
         "labels": {key: value or None for key, value in place.labels.items()} or None,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from paddleflow.models.clusters import Node
 from paddleflow.problems import InvalidArgument, Violation
-from paddleflow.quantity import parse_resources
+from paddleflow.quantity import parse_resources, within
 
 _KEYS = frozenset({"cluster", "revision", "nodes"})
 _NODE_KEYS = frozenset({"name", "allocatable", "labels", "schedulable", "dedicatedQueue"})
@@ -48,9 +48,11 @@ def _node(told: object, place: str) -> Node:
         raise _refused(f"{place}.name", "is missing")
     if not isinstance(schedulable, bool):
         raise _refused(f"{place}.schedulable", f"{schedulable!r} is neither true nor false")
+    with within(f"{place}.allocatable"):
+        allocatable = parse_resources(_texts(fields.get("allocatable", {}), "quantities"))
     return Node(
         name=str(fields["name"]),
-        allocatable=parse_resources(_texts(fields.get("allocatable", {}), f"{place}.allocatable")),
+        allocatable=allocatable,
         labels=_texts(fields.get("labels", {}), f"{place}.labels"),
         schedulable=schedulable,
         dedicated_queue=str(fields.get("dedicatedQueue", "")),

@@ -86,18 +86,22 @@ def legend(brush: Brush) -> str:
 
 def bar(used: int, least: int, most: int, brush: Brush) -> str:
     """The bar of one resource; its right end is the ceiling."""
-    parts = [(brush.used, "green"), (brush.borrowed, "yellow"), (brush.guaranteed, None), (brush.free, None)]
-    counts = [0, 0, 0, 0]
-    for cell in range(BAR):
-        middle = (2 * cell + 1) * most
-        taken, owned = middle < 2 * BAR * used, middle < 2 * BAR * least
-        counts[(0 if owned else 1) if taken else (2 if owned else 3)] += 1
-    # Use is shown however small it is against the ceiling.
-    if used and most and not counts[0] + counts[1]:
-        last = 2 if counts[2] else 3
-        counts[last] -= 1
-        counts[0] += 1
-    return "".join(_styled(char * count, colour) for (char, colour), count in zip(parts, counts, strict=True) if count)
+    # However small, use is shown.
+    taken = max(_cells(used, most), min(used, 1))
+    owned = max(_cells(least, most), taken if used <= least else 0)
+    parts = (
+        _styled(brush.used * min(taken, owned), "green"),
+        _styled(brush.borrowed * max(0, taken - owned), "yellow"),
+        brush.guaranteed * max(0, owned - taken),
+    )
+    return "".join(parts) + brush.free * (BAR - max(taken, owned))
+
+
+def _cells(amount: int, most: int) -> int:
+    """How much of a bar the amount fills; all of it, if it is above the ceiling."""
+    if amount >= most:
+        return BAR if amount else 0
+    return (2 * amount * BAR + most) // (2 * most)
 
 
 def _machines(cluster: Cluster | None) -> str:
@@ -141,5 +145,5 @@ def _ordered(names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: (rank.get(name, 2), name))
 
 
-def _styled(text: str, colour: str | None) -> str:
-    return click.style(text, fg=colour) if colour else text
+def _styled(text: str, colour: str) -> str:
+    return click.style(text, fg=colour) if text else ""

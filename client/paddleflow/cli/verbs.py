@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from paddleflow.cli.failure import advice, exit_status, sentence
+from paddleflow.cli.failure import INTERRUPTED, advice, exit_status, sentence
 from paddleflow.cli.output import Printer
 from paddleflow.cli.table import Form
 from paddleflow.config import Config, load_config
@@ -66,6 +66,8 @@ class Verb(click.Command):
             return super().invoke(ctx)
         except Problem as problem:
             self._fail(ctx, problem)
+        except KeyboardInterrupt:
+            ctx.exit(INTERRUPTED)
         finally:
             while invocation.closing:
                 invocation.closing.pop().close()

@@ -1,0 +1,52 @@
+"""Every command as it looks: transcripts against the small server, one for each noun.
+
+A transcript holds commands after ``$``, what is typed after ``<``, and what follows: the output, lines of the error
+output after ``!``, and the exit status after ``?`` if it is not 0. To write down a change of the output, run with
+WRITE_TRANSCRIPTS=1 and read the difference.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from support.command_line import CommandLine
+
+FOLDER = Path(__file__).with_name("transcripts")
+
+
+def commands(text: str) -> Iterator[tuple[str, str]]:
+    """The commands of a transcript, with what is typed to each."""
+    lines = text.splitlines()
+    for at, line in enumerate(lines):
+        if line.startswith("$ "):
+            typed = lines[at + 1] if at + 1 < len(lines) and lines[at + 1].startswith("< ") else ""
+            yield line.removeprefix("$ "), typed.removeprefix("< ")
+
+
+def replay(command_line: CommandLine, text: str) -> str:
+    """The transcript as it goes now."""
+    replayed: list[str] = []
+    for command, typed in commands(text):
+        result = command_line.run(command.removeprefix("paddleflow "), typed=f"{typed}\n")
+        assert result.exception is None or isinstance(result.exception, SystemExit), (command, result.exception)
+        replayed += [f"$ {command}", *([f"< {typed}"] if typed else []), *result.stdout.splitlines()]
+        replayed += [f"! {line}".rstrip() for line in result.stderr.splitlines()]
+        replayed += [f"? {result.exit_code}"] if result.exit_code else []
+        replayed += [""]
+    return "\n".join(replayed)
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.txt")))
+def test_commands_look_as_written_down(command_line: CommandLine, name: str) -> None:
+    path = FOLDER / f"{name}.txt"
+    written = path.read_text()
+    replayed = replay(command_line, written).replace(version("paddleflow"), "2.0.0.dev0")
+    replayed = replayed.replace(str(command_line.config.parent), "FOLDER")
+    if os.environ.get("WRITE_TRANSCRIPTS"):
+        path.write_text(replayed)
+    assert replayed == path.read_text()
