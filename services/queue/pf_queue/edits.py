@@ -58,12 +58,12 @@ def require_etag(asked: str, etag: str) -> None:
 
 
 def _edited_at(path: str, current: R, given: R, editable: Editable) -> R:
-    name, _, key = path.partition(".")
+    name, part, key = path.partition(".")
     attribute = editable.attributes.get(name, name)
     if name == "name" or name in editable.fixed:
         _require_same(name, attribute, current, given)
         return current
-    if not key and name in editable.whole | editable.resources | editable.pairs:
+    if not part and name in editable.whole | editable.resources | editable.pairs:
         return replace(current, **{attribute: getattr(given, attribute)})
     if name in editable.resources and key.startswith("amounts."):
         return replace(current, **{attribute: _one_amount(key, getattr(current, attribute), getattr(given, attribute))})

@@ -108,7 +108,7 @@ def readable(name: str, amount: int) -> str:
     for unit, size in _MEMORY_UNITS.items():
         if amount >= size and amount * 1000 % size == 0:
             return f"{_decimal(amount, size)}{unit}"
-    return f"{amount} bytes"
+    return f"{amount} byte{'' if amount == 1 else 's'}"
 
 
 def _decimal(amount: int, unit: int) -> str:
