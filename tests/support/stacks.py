@@ -1,0 +1,145 @@
+"""Whole stacks run by the command `pf`, for tests that start, break and move them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import paddleflow
+from pf_kit.embedded.processes import Identity, identify, is_alive
+from pf_stack.client_config import Entry, read_entry
+from support.servers import short_folder
+
+PATIENCE = 40.0
+
+
+@dataclass(slots=True)
+class Stack:
+    """One data folder and the home of its user. `python` runs `pf`, as `account` if one is named."""
+
+    folder: Path
+    python: str = sys.executable
+    account: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+    @property
+    def entry(self) -> Entry:
+        """Where to log in, and how."""
+        entry = read_entry((self.data / "client" / "paddleflow.ini").read_text())
+        assert entry is not None
+        return entry
+
+    def command(self, *arguments: str) -> list[str]:
+        return [self.python, "-P", "-m", "pf_stack", *arguments]
+
+    def options(self) -> dict[str, Any]:
+        """How to run a command of this user's."""
+        own = {"PF_DATA": str(self.data), "HOME": str(self.home), "XDG_DATA_HOME": str(self.folder / "share")}
+        return {"env": {**_bare_environment(), **own, **self.environment}, "cwd": "/", **self.account}
+
+    def pf(self, *arguments: str, status: int | None = 0) -> str:
+        """Runs `pf`, sees that it ends with this status (None: any), and returns what it said."""
+        command, options = self.command(*arguments), self.options()
+        done: subprocess.CompletedProcess[str] = subprocess.run(
+            command, capture_output=True, text=True, timeout=90, **options
+        )
+        said = done.stdout + done.stderr
+        assert status is None or done.returncode == status, f"exit status {done.returncode}:\n{said}"
+        return said
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Runs `pf` beside the test."""
+        command, options = self.command(*arguments), self.options()
+        process: subprocess.Popen[str] = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options
+        )
+        return process
+
+    def status(self) -> dict[str, Any]:
+        return dict(json.loads(self.pf("status", "-o", "json", status=None)))
+
+    def processes(self) -> dict[str, dict[str, Any]]:
+        return {process["name"]: process for process in self.status()["processes"]}
+
+    def pid(self, name: str) -> int:
+        return int(self.processes()[name]["pid"])
+
+    def identities(self) -> list[Identity]:
+        """All that runs for this stack now."""
+        found = (identify(process["pid"]) for process in self.processes().values() if process["pid"])
+        return [identity for identity in found if identity is not None]
+
+    def kill(self, name: str) -> None:
+        os.kill(self.pid(name), signal.SIGKILL)
+
+    def connect(self) -> paddleflow.PaddleFlow:
+        """A client, as root."""
+        entry = self.entry
+        return paddleflow.connect(f"{entry.host}:{entry.port}", user=entry.name, password=entry.password)
+
+    def remove(self) -> None:
+        """Ends everything and sees that nothing is left."""
+        self.pf("down")
+        assert not list(processes_of(self.data))
+        shutil.rmtree(self.folder)
+
+
+@contextmanager
+def new_stack(**chosen: Any) -> Iterator[Stack]:
+    """A data folder of its own, for which nothing runs yet."""
+    stack = Stack(short_folder(), **chosen)
+    try:
+        yield stack
+    finally:
+        stack.remove()
+
+
+def processes_of(folder: Path) -> Iterator[int]:
+    """Every process that has to do with a folder: it runs there, or was told of it."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and int(entry.name) != os.getpid() and _mentions(entry, folder):
+            yield int(entry.name)
+
+
+def wait_until(condition: Callable[[], bool], patience: float = PATIENCE) -> None:
+    deadline = time.monotonic() + patience
+    while not condition():
+        assert time.monotonic() < deadline, f"did not happen within {patience} s"
+        time.sleep(0.02)
+
+
+def all_gone(identities: list[Identity]) -> bool:
+    return not any(map(is_alive, identities))
+
+
+def _mentions(entry: Path, folder: Path) -> bool:
+    try:
+        here = str((entry / "cwd").readlink())
+        told = (entry / "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return here.startswith(str(folder)) or any(part.startswith(os.fsencode(folder)) for part in told)
+
+
+def _bare_environment() -> dict[str, str]:
+    """What the machine gives everyone; nothing of whoever runs the tests."""
+    kept = ("PATH", "LANG", "LD_LIBRARY_PATH", "PYTHONPATH")
+    return {name: os.environ[name] for name in kept if name in os.environ}
