@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -237,3 +239,18 @@ async def test_tables_in_memory_change_only_inside_a_change() -> None:
     async with probe.database.snapshot() as snapshot:
         with pytest.raises(TypeError):
             tables(snapshot).table("items")["a"] = 2
+
+
+async def test_a_connection_that_hangs_is_given_up(fresh_dsn: str) -> None:
+    async with open_pool(PoolSettings(fresh_dsn, "public", command_timeout=0.3, acquire_timeout=0.5)) as pool:
+        async with pool.lend() as other, pool.lend() as connection:
+            pid = await PostgresView(connection).fetchval("select pg_backend_pid()")
+            assert await PostgresView(other).fetchval("select 1") == 1
+        os.kill(pid, signal.SIGSTOP)
+        async with within(5.0):
+            answers = await asyncio.gather(
+                *(PostgresView(pool).fetchval("select 1") for _ in range(4)), return_exceptions=True
+            )
+            assert {type(answer) for answer in answers} <= {int, DatabaseUnavailable}
+            assert await PostgresView(pool).fetchval("select 1") == 1
+        os.kill(pid, signal.SIGCONT)

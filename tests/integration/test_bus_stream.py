@@ -1,0 +1,166 @@
+"""The stream in Redis: what is published comes back once, and a Redis that is away, hangs or forgets is noticed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+import pytest
+from redis.asyncio import Redis
+
+from pf_kit.bus import stream
+from pf_kit.bus.codec import Batch
+from pf_kit.bus.ports import Position
+from pf_kit.bus.stream import BusUnavailable, RedisStream, open_redis
+from pf_kit.events import BEGINNING, Cursor, Event, Fact
+from support.servers import ValkeyServer
+
+TIME = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+async def redis(valkey_server: ValkeyServer) -> AsyncIterator[Redis]:
+    client = open_redis(valkey_server.url)
+    yield client
+    await client.aclose()
+
+
+@pytest.fixture
+async def own_redis(own_valkey: ValkeyServer) -> AsyncIterator[Redis]:
+    client = open_redis(own_valkey.url, timeout=0.3)
+    yield client
+    await client.aclose()
+
+
+def batch(epoch: str, start: int, end: int) -> Batch:
+    """The events from number `start` to below `end`."""
+    fact = Fact("t", "s", 1, b"payload")
+    events = [Event(Cursor(100 + number, number), fact, "", TIME) for number in range(start, end)]
+    return Batch(epoch, Cursor(99 + start, start - 1), events)
+
+
+def fresh_epoch() -> str:
+    return str(uuid.uuid4())
+
+
+async def read(bus: RedisStream, epoch: str, place: Cursor = BEGINNING, patience: float = 0.01) -> list[Batch]:
+    return await bus.read(Position(epoch, place), patience)
+
+
+async def test_batches_come_back_in_order(redis: Redis) -> None:
+    bus, epoch = RedisStream(redis, "queue"), fresh_epoch()
+    sent = [batch(epoch, 1, 4), batch(epoch, 4, 5), batch(epoch, 5, 9)]
+    await bus.publish(sent)
+    assert await read(bus, epoch) == sent
+    assert await read(bus, epoch, sent[0].last) == sent[1:]
+    assert await read(bus, epoch, sent[1].events[0].cursor) == sent[2:]
+    assert await read(bus, epoch, sent[2].last) == []
+
+
+async def test_a_place_inside_a_batch_brings_the_whole_batch(redis: Redis) -> None:
+    bus, epoch = RedisStream(redis, "queue"), fresh_epoch()
+    await bus.publish([batch(epoch, 1, 9)])
+    assert await read(bus, epoch, Cursor(104, 4)) == [batch(epoch, 1, 9)]
+
+
+async def test_what_is_on_the_bus_already_is_not_put_there_again(redis: Redis) -> None:
+    bus, epoch = RedisStream(redis, "queue"), fresh_epoch()
+    await bus.publish([batch(epoch, 1, 4), batch(epoch, 4, 6)])
+    await bus.publish([batch(epoch, 1, 4), batch(epoch, 4, 6), batch(epoch, 6, 7)])
+    await bus.publish([batch(epoch, 1, 6)])
+    assert await read(bus, epoch) == [batch(epoch, 1, 4), batch(epoch, 4, 6), batch(epoch, 6, 7)]
+
+
+async def test_services_and_epochs_are_strangers(redis: Redis) -> None:
+    epoch = fresh_epoch()
+    await RedisStream(redis, "queue").publish([batch(epoch, 1, 4)])
+    assert await read(RedisStream(redis, "job"), epoch) == []
+    assert await read(RedisStream(redis, "queue"), fresh_epoch()) == []
+
+
+async def test_a_reader_is_woken(redis: Redis) -> None:
+    bus, epoch = RedisStream(redis, "queue"), fresh_epoch()
+    reading = asyncio.create_task(read(bus, epoch, patience=1.5))
+    await asyncio.sleep(0.05)
+    await bus.publish([batch(epoch, 1, 2)])
+    async with asyncio.timeout(0.5):
+        assert await reading == [batch(epoch, 1, 2)]
+
+
+async def test_the_stream_keeps_so_much_for_so_long(redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "KEPT_BATCHES", 100)
+    bus, epoch = RedisStream(redis, "queue"), fresh_epoch()
+    await bus.publish([batch(epoch, number, number + 1) for number in range(1, 1001)])
+    assert 100 <= await redis.xlen(bus.key(epoch)) < 400
+    assert 0 < await redis.ttl(bus.key(epoch)) <= stream.KEPT_SECONDS
+    (first, *_) = await read(bus, epoch)
+    assert first.previous > BEGINNING, "whoever missed the start can tell"
+
+
+async def test_publishing_goes_on_after_redis_forgot_everything(own_redis: Redis) -> None:
+    bus, epoch = RedisStream(own_redis, "queue"), fresh_epoch()
+    await bus.publish([batch(epoch, 1, 4)])
+    await own_redis.flushall()
+    await bus.publish([batch(epoch, 4, 6)])
+    assert await read(bus, epoch, batch(epoch, 1, 4).last) == [batch(epoch, 4, 6)]
+
+
+async def test_redis_that_is_away_is_noticed_at_once_and_found_again(
+    own_valkey: ValkeyServer, own_redis: Redis
+) -> None:
+    bus, epoch = RedisStream(own_redis, "queue"), fresh_epoch()
+    await bus.publish([batch(epoch, 1, 2)])
+    own_valkey.kill()
+    begun = time.monotonic()
+    with pytest.raises(BusUnavailable, match="cannot publish"):
+        await bus.publish([batch(epoch, 2, 3)])
+    with pytest.raises(BusUnavailable, match="cannot read"):
+        await read(bus, epoch)
+    assert time.monotonic() - begun < 0.5
+    own_valkey.start()
+    await bus.publish([batch(epoch, 2, 3)])
+    assert await read(bus, epoch) == [batch(epoch, 2, 3)]
+
+
+async def test_redis_that_hangs_is_noticed_soon_and_goes_on_unconfused(
+    own_valkey: ValkeyServer, own_redis: Redis
+) -> None:
+    bus, epoch = RedisStream(own_redis, "queue"), fresh_epoch()
+    await bus.publish([batch(epoch, 1, 2)])
+    own_valkey.freeze()
+    begun = time.monotonic()
+    with pytest.raises(BusUnavailable):
+        await bus.publish([batch(epoch, 2, 3)])
+    with pytest.raises(BusUnavailable):
+        await read(bus, epoch)
+    assert time.monotonic() - begun < 3.0
+    own_valkey.thaw()
+    await bus.publish([batch(epoch, 2, 3), batch(epoch, 3, 4)])
+    assert await read(bus, epoch) == [batch(epoch, 1, 2), batch(epoch, 2, 3), batch(epoch, 3, 4)]
+
+
+async def test_a_publication_that_is_cancelled_anywhere_confuses_nobody(redis: Redis) -> None:
+    bus, epoch = RedisStream(redis, "queue"), fresh_epoch()
+    for number in range(1, 40):
+        publishing = asyncio.create_task(bus.publish([batch(epoch, number, number + 1)]))
+        for _ in range(number % 12):
+            await asyncio.sleep(0)
+        publishing.cancel()
+        await asyncio.wait([publishing])
+        await bus.publish([batch(epoch, number, number + 1)])
+    found: list[Batch] = []
+    while more := await read(bus, epoch, found[-1].last if found else BEGINNING):
+        found.extend(more)
+    assert found == [batch(epoch, number, number + 1) for number in range(1, 40)]
+
+
+async def test_redis_that_refuses_is_as_if_it_were_away(redis: Redis) -> None:
+    bus, epoch = RedisStream(redis, "queue"), fresh_epoch()
+    await redis.set(bus.key(epoch), "no stream")
+    with pytest.raises(BusUnavailable, match="WRONGTYPE"):
+        await bus.publish([batch(epoch, 1, 2)])
+    with pytest.raises(BusUnavailable, match="WRONGTYPE"):
+        await read(bus, epoch)
