@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from paddleflow.problems import PermissionDenied, TokenExpired, TokenInvalid, TokenRevoked
@@ -11,12 +11,23 @@ from pf_kit.clock import Clock
 from pf_kit.principal import ANONYMOUS, Principal, PrincipalKind
 from pf_kit.tokens import LEEWAY, Claims, Verifier
 
-Metadata: TypeAlias = Iterable[tuple[str, str | bytes]]
+Metadata: TypeAlias = Mapping[str, str | bytes]
 
 AUTHORIZATION = "authorization"
 ON_BEHALF_OF = "x-paddleflow-on-behalf-of"
 ROOT = "root"
 """The user who may do everything."""
+
+
+def read_metadata(sent: Iterable[tuple[str, str | bytes]]) -> Metadata:
+    """The metadata of a call by name. Of two tokens, or two users, nobody could tell which one is checked."""
+    pairs = tuple(sent)
+    metadata = dict(pairs)
+    if len(metadata) < len(pairs) and any(
+        sum(key == name for key, _ in pairs) > 1 for name in (AUTHORIZATION, ON_BEHALF_OF)
+    ):
+        raise TokenInvalid(f"The call has several values of {AUTHORIZATION} or {ON_BEHALF_OF}; send one.")
+    return metadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,70 +70,45 @@ class TokenAuthenticator:
         self._clock = clock
 
     async def authenticate(self, metadata: Metadata) -> Principal:
-        secret, user = _credentials(metadata)
-        if secret is None:
+        sent = metadata.get(AUTHORIZATION)
+        if sent is None:
             return ANONYMOUS
-        claims = self._verifier.verify(secret)
-        principal = _principal(claims)
-        if principal.kind is PrincipalKind.SERVICE:
-            return principal if user is None else _acting(principal, user)
-        if user is not None:
+        claims = self._verifier.verify(_bearer(sent))
+        kind, _, name = claims.subject.partition("/")
+        if kind == PrincipalKind.SERVICE:
+            return _service(claims, name, metadata.get(ON_BEHALF_OF))
+        if kind != PrincipalKind.USER:
+            raise TokenInvalid
+        if ON_BEHALF_OF in metadata:
             raise PermissionDenied(f"Only services may send {ON_BEHALF_OF}.")
-        state = await self._good(principal)
-        return replace(principal, root=state.root)
+        state = await self._good(claims.id, name)
+        return Principal(PrincipalKind.USER, name, state.root, claims.id, claims.expires)
 
     async def recheck(self, principal: Principal) -> None:
         if self._clock.now().timestamp() > principal.token_expires + LEEWAY:
             raise TokenExpired
         if principal.kind is PrincipalKind.USER and not principal.acting_service:
-            await self._good(principal)
+            await self._good(principal.token_id, principal.name)
 
-    async def _good(self, principal: Principal) -> TokenState:
-        state = await self._status.check(principal.token_id)
-        if state is None or not state.good or state.user != principal.name:
-            over = self._clock.now().timestamp() >= principal.token_expires
-            raise TokenExpired if over else TokenRevoked
+    async def _good(self, token_id: str, user: str) -> TokenState:
+        state = await self._status.check(token_id)
+        if state is None or not state.good or state.user != user:
+            raise TokenRevoked
         return state
 
 
-def _credentials(metadata: Metadata) -> tuple[str | None, str | None]:
-    """The token, and the user that a service acts for."""
-    secret = user = None
-    for key, value in metadata:
-        if key == AUTHORIZATION:
-            secret = _bearer(value, secret)
-        elif key == ON_BEHALF_OF:
-            user = _user(value, user)
-    return secret, user
+def _bearer(value: str | bytes) -> str:
+    if isinstance(value, str):
+        scheme, _, secret = value.partition(" ")
+        if secret and scheme.lower() == "bearer":
+            return secret
+    raise TokenInvalid(f"The metadata {AUTHORIZATION} must be `Bearer <token>`.")
 
 
-def _bearer(value: str | bytes, earlier: str | None) -> str:
-    if earlier is not None:
-        raise TokenInvalid("The call has several tokens; send one.")
-    scheme, _, secret = (value.decode("latin-1") if isinstance(value, bytes) else value).partition(" ")
-    if scheme.lower() != "bearer" or not secret:
-        raise TokenInvalid("The metadata `authorization` must be `Bearer <token>`.")
-    return secret
-
-
-def _user(value: str | bytes, earlier: str | None) -> str:
-    if earlier is not None or not isinstance(value, str) or not (value.isascii() and value.isalnum()):
-        raise PermissionDenied(f"The metadata {ON_BEHALF_OF} must be the name of one user.")
-    return value
-
-
-def _principal(claims: Claims) -> Principal:
-    kind, _, name = claims.subject.partition("/")
-    if not name or kind not in (PrincipalKind.USER, PrincipalKind.SERVICE):
-        raise TokenInvalid
-    return Principal(
-        PrincipalKind(kind),
-        name,
-        root=kind == PrincipalKind.SERVICE,
-        token_id=claims.id,
-        token_expires=claims.expires,
-    )
-
-
-def _acting(service: Principal, user: str) -> Principal:
-    return replace(service, kind=PrincipalKind.USER, name=user, root=user == ROOT, acting_service=service.name)
+def _service(claims: Claims, name: str, user: str | bytes | None) -> Principal:
+    """A service, or the user it acts for."""
+    if user is None:
+        return Principal(PrincipalKind.SERVICE, name, root=True, token_id=claims.id, token_expires=claims.expires)
+    if not isinstance(user, str) or not (user.isascii() and user.isalnum()):
+        raise PermissionDenied(f"The metadata {ON_BEHALF_OF} must be the name of a user.")
+    return Principal(PrincipalKind.USER, user, user == ROOT, claims.id, claims.expires, acting_service=name)

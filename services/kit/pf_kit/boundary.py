@@ -6,26 +6,24 @@ called, and kept: what the boundary costs for each call is what it does for it.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 import grpc
 from google.protobuf.message import Message
-from grpc import aio
 
 from paddleflow.problems import Overloaded
 from pf_kit.access import Rule
 from pf_kit.auth import Authenticator
 from pf_kit.forward import Forwarder
-from pf_kit.limits import Limit
+from pf_kit.limits import OVERLOADED, Limit
 from pf_kit.served import Context, Method, Served
 from pf_kit.telemetry import RpcMetrics
 from pf_kit.tracing import Tracing
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
-Continuation: TypeAlias = "Callable[[grpc.HandlerCallDetails], Awaitable[Handler | None]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +54,23 @@ class _Wrapped:
     limit: Limit
 
 
-class Boundary(aio.ServerInterceptor):
-    """Stands around every method that has a rule; the exempt ones, such as health, pass untouched."""
+class Boundary(grpc.GenericRpcHandler):
+    """Finds the handler of a call, with everything around it.
 
-    def __init__(self, surroundings: Surroundings) -> None:
+    The exempt methods, such as those of health, are found as they are. This is not a `ServerInterceptor`: those are run
+    by gRPC as a chain of coroutines for each call, only to come to the same handler each time.
+    """
+
+    def __init__(self, surroundings: Surroundings, services: Iterable[grpc.GenericRpcHandler]) -> None:
         self._surroundings = surroundings
+        self._services = tuple(services)
         self._wrapped: dict[str, _Wrapped] = {}
 
-    async def intercept_service(
-        self, continuation: Continuation, handler_call_details: grpc.HandlerCallDetails
-    ) -> Handler | None:
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> Handler | None:
         path = handler_call_details.method
         wrapped = self._wrapped.get(path)
         if wrapped is None:
-            handler = await continuation(handler_call_details)
+            handler = self._bare(handler_call_details)
             # Unknown methods are not kept: callers could make up any number of names.
             if handler is None or path not in self._surroundings.rules:
                 return handler
@@ -79,6 +80,10 @@ class Boundary(aio.ServerInterceptor):
         if wrapped.forwarding is not None and not self._surroundings.forwarder.leading:
             return wrapped.forwarding
         return wrapped.handler
+
+    def _bare(self, details: grpc.HandlerCallDetails) -> Handler | None:
+        found = (service.service(details) for service in self._services)
+        return next((handler for handler in found if handler is not None), None)
 
     def _wrap(self, path: str, handler: Handler) -> _Wrapped:
         method = self._method(path)
@@ -116,7 +121,9 @@ def _served(method: Method, handler: Handler) -> Handler:
         served = Served(method, context)
         try:
             await served.begin()
-            return await served.in_time(work(request, context))
+            if served.hurried:
+                return await served.in_time(work(request, context))
+            return await work(request, context)
         except BaseException as error:  # noqa: BLE001  # the one place where every error gets its status
             await served.fail(error)
         finally:
@@ -150,7 +157,7 @@ def _refusing(method: Method) -> Handler:
     async def refuse(_: object, context: Context) -> None:
         served = Served(method, context)
         try:
-            await served.fail(Overloaded(retry_after=1.0))
+            await served.fail(Overloaded(retry_after=OVERLOADED))
         finally:
             served.end()
 

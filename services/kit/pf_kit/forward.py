@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeAlias
 
 import grpc
@@ -11,8 +11,7 @@ from grpc import aio
 
 from paddleflow.problems import NoLeader
 from paddleflow.status import DETAILS_KEY
-from pf_kit.auth import Metadata
-from pf_kit.served import Context, time_remaining
+from pf_kit.served import Context
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 
@@ -71,8 +70,9 @@ class Forwarder:
             if any(key == FORWARDED for key, _ in metadata):
                 raise NoLeader
             channel = self._channel_to(await self._leader.address())
+            remaining: float | None = context.time_remaining()
             send: aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(path)
-            call = send(request, timeout=time_remaining(context), metadata=_handed_on(metadata))
+            call = send(request, timeout=remaining, metadata=_handed_on(metadata))
             return await _answer(call, context)
 
         return grpc.unary_unary_rpc_method_handler(forward)
@@ -93,7 +93,7 @@ class Forwarder:
         return self._channel
 
 
-def _handed_on(metadata: Metadata) -> aio.Metadata:
+def _handed_on(metadata: Iterable[tuple[str, str | bytes]]) -> aio.Metadata:
     kept = ((key, value) for key, value in metadata if key not in _HOP and not key.startswith(("grpc-", ":")))
     return aio.Metadata(*kept, (FORWARDED, "1"))
 

@@ -14,6 +14,11 @@ from paddleflow.problems import Overloaded, TooManyCalls
 from pf_kit.principal import Principal, PrincipalKind
 from pf_kit.setting_types import Between
 
+OVERLOADED = 1.0
+"""Seconds after which to try again when the server is full: by then it has answered all that it holds."""
+TOO_MANY = 0.5
+"""Seconds after which to try again when the caller itself is the reason."""
+
 
 @dataclass(frozen=True, slots=True)
 class LimitSettings:
@@ -37,7 +42,8 @@ class Limit:
     def __init__(self, total: int, each: int) -> None:
         self._total = total
         self._each = each
-        self._by_caller: dict[str, int] = {}
+        self._by_user: dict[str, int] = {}
+        """What is under way for each user; under the empty name, for all callers without a token."""
         self._emptied: asyncio.Event | None = None
         self.under_way = 0
 
@@ -45,26 +51,25 @@ class Limit:
     def full(self) -> bool:
         return self.under_way >= self._total
 
-    def refuse_if_full(self) -> None:
-        """Raises Overloaded; asked before anything else is done for a call."""
+    def enter(self, principal: Principal) -> None:
+        """Counts one more for this caller, until its `leave`; refuses it if there are as many as there may be."""
         if self.under_way >= self._total:
-            raise Overloaded(retry_after=1.0)
-
-    def enter(self, caller: str) -> None:
-        """Counts one more for this caller; raises TooManyCalls if it has as many as it may. Each needs its `leave`."""
-        count = self._by_caller.get(caller, 0)
-        if count >= self._each and caller:
-            raise TooManyCalls(retry_after=0.5)
-        self._by_caller[caller] = count + 1
+            raise Overloaded(retry_after=OVERLOADED)
+        if principal.kind is not PrincipalKind.SERVICE:
+            count = self._by_user.get(principal.name, 0)
+            if count >= self._each:
+                raise TooManyCalls(retry_after=TOO_MANY)
+            self._by_user[principal.name] = count + 1
         self.under_way += 1
 
-    def leave(self, caller: str) -> None:
+    def leave(self, principal: Principal) -> None:
         self.under_way -= 1
-        count = self._by_caller[caller]
-        if count == 1:
-            del self._by_caller[caller]
-        else:
-            self._by_caller[caller] = count - 1
+        if principal.kind is not PrincipalKind.SERVICE:
+            count = self._by_user[principal.name]
+            if count > 1:
+                self._by_user[principal.name] = count - 1
+            else:
+                del self._by_user[principal.name]
         if self._emptied is not None and not self.under_way:
             self._emptied.set()
 
@@ -73,8 +78,3 @@ class Limit:
         if self.under_way:
             self._emptied = asyncio.Event()
             await self._emptied.wait()
-
-
-def limited_as(principal: Principal) -> str:
-    """Under which name a caller is counted; empty for services, which are not limited one by one."""
-    return "" if principal.kind is PrincipalKind.SERVICE else principal.label

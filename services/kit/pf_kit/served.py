@@ -16,10 +16,10 @@ from paddleflow.problems import Code, DeadlineExceeded, Internal, Problem
 from paddleflow.status import DETAILS_KEY, encode, status_code, status_message
 from pf_kit import tracing
 from pf_kit.access import Access, Rule, authorise
-from pf_kit.auth import Authenticator, Metadata
+from pf_kit.auth import Authenticator, read_metadata
 from pf_kit.call import CURRENT, Call
 from pf_kit.ids import new_id
-from pf_kit.limits import Limit, limited_as
+from pf_kit.limits import Limit
 from pf_kit.principal import ANONYMOUS
 from pf_kit.telemetry import MethodMetrics
 
@@ -50,42 +50,51 @@ class Method:
 class Served:
     """A call under way. Whoever makes one calls `end` at last."""
 
-    __slots__ = ("_caller", "_code", "_context", "_method", "_principal", "_reason", "_span", "_started", "_trace")
+    __slots__ = (
+        "_code",
+        "_context",
+        "_entered",
+        "_method",
+        "_principal",
+        "_reason",
+        "_span",
+        "_started",
+        "_trace",
+        "hurried",
+    )
 
     def __init__(self, method: Method, context: Context) -> None:
         self._method = method
         self._context = context
         self._started = time.monotonic()
         self._principal = ANONYMOUS
-        self._caller: str | None = None
-        """Under which name the call is counted; None while it is not."""
+        self._entered = False
+        """True while the call counts against the limits."""
         self._span: Span | None = None
         self._trace = ""
         self._code = "OK"
         self._reason = ""
+        self.hurried = True
+        """True if the call must be ended here; an earlier deadline of the caller is kept by gRPC itself."""
 
     async def begin(self) -> None:
         """Lets the caller in, and makes the call known to all that is done for it."""
-        method = self._method
-        method.limit.refuse_if_full()
-        metadata = self._context.invocation_metadata() or ()
+        method, context = self._method, self._context
+        metadata = read_metadata(context.invocation_metadata() or ())
         if method.rule.access is not Access.ANYONE:
             self._principal = await method.authenticator.authenticate(metadata)
             authorise(method.rule.access, self._principal)
-        caller = limited_as(self._principal)
-        method.limit.enter(caller)
-        self._caller = caller
-        self._begin_span(metadata)
-        CURRENT.set(self._call())
+        method.limit.enter(self._principal)
+        self._entered = True
+        if method.tracing.enabled or tracing.TRACEPARENT in metadata:
+            self._begin_span(str(metadata.get(tracing.TRACEPARENT, "")))
+        remaining: float | None = context.time_remaining()
+        self.hurried = remaining is None or remaining > method.longest
+        ends = self._started + (method.longest if self.hurried or remaining is None else remaining)
+        CURRENT.set(Call(method.path, self._principal, context.peer(), self._trace, ends))
 
     async def in_time(self, work: Awaitable[R]) -> R:
-        """The result of the work, unless it lasts longer than any call may.
-
-        An earlier deadline is the caller's own, and gRPC cancels the call when it is over.
-        """
-        remaining = time_remaining(self._context)
-        if remaining is not None and remaining <= self._method.longest:
-            return await work
+        """The result of the work, unless it lasts longer than any call may."""
         timeout = asyncio.timeout(self._method.longest)
         try:
             async with timeout:
@@ -103,7 +112,7 @@ class Served:
             case aio.AbortError():
                 self._code = getattr(self._context.code(), "name", Code.INTERNAL.value)
             case asyncio.CancelledError():
-                self._code = "DEADLINE_EXCEEDED" if time_remaining(self._context) == 0 else "CANCELLED"
+                self._code = "DEADLINE_EXCEEDED" if self._context.time_remaining() == 0 else "CANCELLED"
             case Exception():
                 await self._abort(_unknown(error))
         raise error
@@ -111,41 +120,29 @@ class Served:
     def end(self) -> None:
         """Gives back what the call held, and tells of it."""
         seconds = time.monotonic() - self._started
-        if self._caller is not None:
-            self._method.limit.leave(self._caller)
+        if self._entered:
+            self._method.limit.leave(self._principal)
         self._method.metrics.record(self._code, seconds)
         if self._span is not None:
             tracing.end(self._span, self._code, self._principal.label)
-        level = self._level(seconds)
+        level = logging.DEBUG if self._is_usual(seconds) else logging.INFO
         if logger.isEnabledFor(level):
             logger.log(level, "call", extra=self._told(seconds))
 
-    def _begin_span(self, metadata: Metadata) -> None:
-        traceparent = next((str(value) for key, value in metadata if key == tracing.TRACEPARENT), "")
+    def _is_usual(self, seconds: float) -> bool:
+        return self._code == "OK" and seconds < self._method.slow and not self._method.rule.mutation
+
+    def _begin_span(self, traceparent: str) -> None:
         self._span = self._method.tracing.begin(self._method.path, traceparent)
         if self._span is not None:
             self._trace = tracing.traceparent_of(self._span)
-        elif traceparent and tracing.parse_traceparent(traceparent):
+        elif tracing.parse_traceparent(traceparent):
             self._trace = traceparent
-
-    def _call(self) -> Call:
-        remaining, longest = time_remaining(self._context), self._method.longest
-        return Call(
-            method=self._method.path,
-            principal=self._principal,
-            peer=self._context.peer(),
-            trace=self._trace,
-            deadline=self._started + (longest if remaining is None else min(remaining, longest)),
-        )
 
     async def _abort(self, problem: Problem) -> NoReturn:
         self._code, self._reason = problem.code.value, problem.reason
         details = ((DETAILS_KEY, encode(problem, self._method.domain)),)
         await self._context.abort(status_code(problem), status_message(problem), details)
-
-    def _level(self, seconds: float) -> int:
-        quiet = self._code == "OK" and not self._method.rule.mutation and seconds < self._method.slow
-        return logging.DEBUG if quiet else logging.INFO
 
     def _told(self, seconds: float) -> dict[str, object]:
         told = {
@@ -159,11 +156,6 @@ class Served:
             "trace": self._trace,
         }
         return {name: value for name, value in told.items() if value != ""}
-
-
-def time_remaining(context: Context) -> float | None:
-    """Seconds until the caller's deadline; None if it set none."""
-    return context.time_remaining()
 
 
 def _unknown(error: Exception) -> Internal:

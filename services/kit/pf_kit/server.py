@@ -155,12 +155,11 @@ class ServiceServer:
     def _assembled(self, forwarder: Forwarder) -> aio.Server:
         limits = self._settings.limits
         server = aio.server(
-            interceptors=[Boundary(self._surroundings(forwarder))],
             options=_options(limits),
             # The limits proper are ours. This one also counts calls whose request has not come yet, and health checks.
             maximum_concurrent_rpcs=2 * (limits.calls + limits.streams),
         )
-        server.add_generic_rpc_handlers(tuple(self._handlers.handlers))
+        server.add_generic_rpc_handlers((Boundary(self._surroundings(forwarder), self._handlers.handlers),))
         return server
 
     def _surroundings(self, forwarder: Forwarder) -> Surroundings:

@@ -37,6 +37,7 @@ class Tracing:
     def __init__(self, tracer: otel.Tracer | None, ratio: float, chance: Callable[[], float]) -> None:
         """Without a tracer no call gets a span; `chance` gives numbers from 0 up to 1."""
         self._tracer = tracer
+        self.enabled = tracer is not None
         self._ratio = ratio
         self._chance = chance
 
@@ -82,7 +83,7 @@ def provider(service: str, exporter: SpanExporter) -> TracerProvider:
 
 
 def otlp_exporter(endpoint: str) -> SpanExporter:
-    # Only installed with the extra, and slow to import.
-    from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
+    # Installed with the extra only.
+    from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
 
     return OTLPSpanExporter(endpoint=endpoint)
