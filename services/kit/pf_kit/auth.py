@@ -81,19 +81,20 @@ class TokenAuthenticator:
             raise TokenInvalid
         if ON_BEHALF_OF in metadata:
             raise PermissionDenied(f"Only services may send {ON_BEHALF_OF}.")
-        state = await self._good(claims.id, name)
+        state = await self._good(claims.id, name, claims.expires)
         return Principal(PrincipalKind.USER, name, state.root, claims.id, claims.expires)
 
     async def recheck(self, principal: Principal) -> None:
         if self._clock.now().timestamp() > principal.token_expires + LEEWAY:
             raise TokenExpired
         if principal.kind is PrincipalKind.USER and not principal.acting_service:
-            await self._good(principal.token_id, principal.name)
+            await self._good(principal.token_id, principal.name, principal.token_expires)
 
-    async def _good(self, token_id: str, user: str) -> TokenState:
+    async def _good(self, token_id: str, user: str, expires: float) -> TokenState:
         state = await self._status.check(token_id)
         if state is None or not state.good or state.user != user:
-            raise TokenRevoked
+            # Its owner has no leeway: a token that has just ended is not good there, and was not revoked.
+            raise TokenExpired if self._clock.now().timestamp() >= expires else TokenRevoked
         return state
 
 
