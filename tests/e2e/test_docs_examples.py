@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.examples import examples, perform
-from support.installation import installation
+from support.installation import data_folder
 from support.repository import ROOT
 
 PAGES = [path for path in sorted((ROOT / "docs").rglob("*.md")) if list(examples(path))]
@@ -15,8 +15,8 @@ PAGES = [path for path in sorted((ROOT / "docs").rglob("*.md")) if list(examples
 
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_page_tells_the_truth(page: Path, tmp_path: Path) -> None:
-    with installation() as made:
+def test_a_page_tells_the_truth(page: Path) -> None:
+    with data_folder() as made:
         for example in examples(page):
-            printed = perform(example, tmp_path, made.environment)
+            printed = perform(example, made.folder, made.environment)
             assert example.matches(printed), f"$ {example.command}\n{printed}\ninstead of\n{example.output}"

@@ -1,7 +1,8 @@
 """Commands and their outputs in the pages of the documentation.
 
-In a block that begins with ```console, a line `$ command` is a command, and the lines up to the next one are what it
-prints. `…` stands for anything within a line; a line of nothing but `…` stands for any number of lines.
+In a block that begins with ```console, a line `$ command` is a command; it goes on in lines `> …`, as shells have it.
+The lines up to the next command are what it prints. `…` stands for anything within a line; a line of nothing but `…`
+stands for any number of lines.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from subprocess import STDOUT, run
 
@@ -35,10 +37,11 @@ def examples(page: Path) -> Iterator[Example]:
 
 
 def split(part: str) -> tuple[str, str]:
-    """The command, which goes on where a line ends with a backslash, and the rest."""
-    found = re.match(r"(?:[^\n]*\\\n)*[^\n]*\n", part)
-    assert found is not None
-    return found[0].rstrip("\n"), part[found.end() :]
+    """The command and its output."""
+    first, *rest = part.splitlines(keepends=True)
+    more = list(takewhile(lambda line: line.startswith(">"), rest))
+    lines = [first, *(line.removeprefix("> ").removeprefix(">") for line in more)]
+    return "".join(lines).rstrip("\n"), "".join(rest[len(more) :])
 
 
 def tidy(text: str) -> str:

@@ -19,8 +19,12 @@ from support.repository import BIN
 class Installation:
     """Everything on this machine, in a data folder of its own."""
 
-    data: Path
-    """Below it lies all; the name is short, since paths of sockets have to be."""
+    folder: Path
+    """Its user's current folder; as root, it can be entered by the account that Postgres runs under."""
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
 
     @property
     def config(self) -> Path:
@@ -39,7 +43,7 @@ class Installation:
     @property
     def environment(self) -> dict[str, str]:
         """That of somebody who works with it: `paddleflow` and `pf` are on the PATH and mean this installation."""
-        own = {"PF_DATA": str(self.data), "PADDLEFLOW_CONFIG": str(self.config), "HOME": str(self.data)}
+        own = {"PF_DATA": str(self.data), "PADDLEFLOW_CONFIG": str(self.config), "HOME": str(self.folder)}
         return os.environ | own | {"PATH": f"{BIN}:{os.environ['PATH']}"}
 
     def _section(self, name: str) -> Mapping[str, str]:
@@ -49,16 +53,26 @@ class Installation:
 
 
 @contextmanager
-def installation() -> Iterator[Installation]:
-    made = Installation(Path(tempfile.mkdtemp(prefix="pf")))
+def data_folder() -> Iterator[Installation]:
+    """An installation that has not been started yet; whatever runs of it in the end is stopped."""
+    made = Installation(Path(tempfile.mkdtemp(prefix="pf")))  # a short name, as paths of sockets have to be short
+    made.folder.chmod(0o755)
     try:
-        _pf(made, "up")
         yield made
     finally:
-        _pf(made, "down")
-        shutil.rmtree(made.data)
+        for lock in made.folder.glob("*/lock"):  # also those that were made beside it
+            _pf(made, "down", "--data", str(lock.parent))
+        shutil.rmtree(made.folder)
 
 
-def _pf(made: Installation, verb: str) -> None:
-    result = subprocess.run([BIN / "pf", verb], env=made.environment, capture_output=True, text=True, timeout=50)
+@contextmanager
+def installation() -> Iterator[Installation]:
+    """One that runs."""
+    with data_folder() as made:
+        _pf(made, "up")
+        yield made
+
+
+def _pf(made: Installation, *words: str) -> None:
+    result = subprocess.run([BIN / "pf", *words], env=made.environment, capture_output=True, text=True, timeout=50)
     assert result.returncode == 0, result.stdout + result.stderr

@@ -15,8 +15,10 @@ PAGE = """\
 ```console
 $ one
 1
-$ two \\
-    --more
+$ two << X
+> more
+>
+> X
 2
   3
 ```
@@ -36,7 +38,7 @@ def test_commands_and_outputs_are_found(tmp_path: Path) -> None:
     page.write_text(PAGE)
     assert list(examples(page)) == [
         Example("one", "1\n"),
-        Example("two \\\n    --more", "2\n  3\n"),
+        Example("two << X\nmore\n\nX", "2\n  3\n"),
         Example("three", ""),
     ]
 
