@@ -10,7 +10,7 @@ import pytest
 from google.protobuf.duration_pb2 import Duration
 
 from paddleflow.auth.v1 import auth_pb2 as pb
-from paddleflow.problems import Problem
+from paddleflow.problems import Problem, WrongPassword
 from support.accounts import PASSWORD, empty_world
 from support.accounts_site import Site, served
 from support.repository import ROOT
@@ -52,6 +52,14 @@ async def eleven_logins(site: Site) -> None:
         with pytest.raises(Problem):
             await wrong_login(site)
     await site.log_in("alice")
+
+
+async def eleven_changes(site: Site) -> None:
+    alice = await site.log_in("alice")
+    for _ in range(10):
+        with pytest.raises(WrongPassword):
+            await alice(pb.SetPasswordRequest(old_password="wrong1", new_password="another1"))
+    await alice(pb.SetPasswordRequest(old_password=PASSWORD, new_password="another1"))
 
 
 async def long_token(site: Site) -> None:
@@ -117,6 +125,7 @@ FAILURES: dict[Row, list[Callable[[Site], Awaitable[None]]]] = {
         as_alice(pb.SetPasswordRequest(old_password="wrong1", new_password="another1")),
         as_root(pb.SetPasswordRequest(name="root", new_password="another1")),
     ],
+    ("SetPassword", "RESOURCE_EXHAUSTED", "TOO_MANY_ATTEMPTS"): [eleven_changes],
     ("SetPassword", "INVALID_ARGUMENT", "PASSWORD_TOO_WEAK"): [
         as_alice(pb.SetPasswordRequest(old_password=PASSWORD, new_password="weak"))
     ],

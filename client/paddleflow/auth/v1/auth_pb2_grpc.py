@@ -515,11 +515,12 @@ class UserServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def SetPassword(self, request, context):
-        """SetPassword gives a user a new password and revokes all the user's tokens. Root may set anyone's, without the old one. Idempotent with `request_id`.
+        """SetPassword gives a user a new password and revokes all the user's tokens. Root may set anyone else's without the old one. Idempotent with `request_id`.
 
         | condition | code | reason | what to do |
         |---|---|---|---|
         | the old password is wrong | UNAUTHENTICATED | WRONG_PASSWORD | correct it |
+        | ten wrong passwords within a minute | RESOURCE_EXHAUSTED | TOO_MANY_ATTEMPTS | wait for the delay in RetryInfo |
         | password too weak | INVALID_ARGUMENT | PASSWORD_TOO_WEAK | choose a better one |
         | another user, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | – |
         """

@@ -237,11 +237,12 @@ class UserServiceStub:
     ListUsers: _grpc.UnaryUnaryMultiCallable[_auth_pb2.ListUsersRequest, _auth_pb2.ListUsersResponse]
     """ListUsers returns the users by name. Idempotent."""
     SetPassword: _grpc.UnaryUnaryMultiCallable[_auth_pb2.SetPasswordRequest, _auth_pb2.SetPasswordResponse]
-    """SetPassword gives a user a new password and revokes all the user's tokens. Root may set anyone's, without the old one. Idempotent with `request_id`.
+    """SetPassword gives a user a new password and revokes all the user's tokens. Root may set anyone else's without the old one. Idempotent with `request_id`.
 
     | condition | code | reason | what to do |
     |---|---|---|---|
     | the old password is wrong | UNAUTHENTICATED | WRONG_PASSWORD | correct it |
+    | ten wrong passwords within a minute | RESOURCE_EXHAUSTED | TOO_MANY_ATTEMPTS | wait for the delay in RetryInfo |
     | password too weak | INVALID_ARGUMENT | PASSWORD_TOO_WEAK | choose a better one |
     | another user, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | – |
     """
@@ -281,11 +282,12 @@ class UserServiceAsyncStub(UserServiceStub):
     ListUsers: _aio.UnaryUnaryMultiCallable[_auth_pb2.ListUsersRequest, _auth_pb2.ListUsersResponse]  # type: ignore[assignment]
     """ListUsers returns the users by name. Idempotent."""
     SetPassword: _aio.UnaryUnaryMultiCallable[_auth_pb2.SetPasswordRequest, _auth_pb2.SetPasswordResponse]  # type: ignore[assignment]
-    """SetPassword gives a user a new password and revokes all the user's tokens. Root may set anyone's, without the old one. Idempotent with `request_id`.
+    """SetPassword gives a user a new password and revokes all the user's tokens. Root may set anyone else's without the old one. Idempotent with `request_id`.
 
     | condition | code | reason | what to do |
     |---|---|---|---|
     | the old password is wrong | UNAUTHENTICATED | WRONG_PASSWORD | correct it |
+    | ten wrong passwords within a minute | RESOURCE_EXHAUSTED | TOO_MANY_ATTEMPTS | wait for the delay in RetryInfo |
     | password too weak | INVALID_ARGUMENT | PASSWORD_TOO_WEAK | choose a better one |
     | another user, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | – |
     """
@@ -346,11 +348,12 @@ class UserServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _auth_pb2.SetPasswordRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_auth_pb2.SetPasswordResponse, _abc.Awaitable[_auth_pb2.SetPasswordResponse]]:
-        """SetPassword gives a user a new password and revokes all the user's tokens. Root may set anyone's, without the old one. Idempotent with `request_id`.
+        """SetPassword gives a user a new password and revokes all the user's tokens. Root may set anyone else's without the old one. Idempotent with `request_id`.
 
         | condition | code | reason | what to do |
         |---|---|---|---|
         | the old password is wrong | UNAUTHENTICATED | WRONG_PASSWORD | correct it |
+        | ten wrong passwords within a minute | RESOURCE_EXHAUSTED | TOO_MANY_ATTEMPTS | wait for the delay in RetryInfo |
         | password too weak | INVALID_ARGUMENT | PASSWORD_TOO_WEAK | choose a better one |
         | another user, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | – |
         """
