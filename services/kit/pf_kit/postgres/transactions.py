@@ -36,5 +36,7 @@ async def transaction(
         with translated():
             await running.commit()
     except BaseException:
-        connection.terminate()
+        # Nobody knows what it is in the midst of. It may also be gone already.
+        with suppress(DatabaseUnavailable), translated():
+            connection.terminate()
         raise
