@@ -1,0 +1,326 @@
+"""Tokens, and who they say calls."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paddleflow.problems import (
+    DatabaseUnavailable,
+    PermissionDenied,
+    Problem,
+    TokenExpired,
+    TokenInvalid,
+    TokenRevoked,
+)
+from pf_kit import token_status
+from pf_kit.auth import Metadata, TokenAuthenticator, TokenState, read_metadata
+from pf_kit.principal import ANONYMOUS, Principal, PrincipalKind
+from pf_kit.token_status import FRESH, LONGEST, CachedTokenStatus
+from pf_kit.tokens import LEEWAY, Claims, Signer, Verifier, key_id, new_private_key
+
+KEY = new_private_key()
+NOW = 1_800_000_000
+ALICE = Claims("here", "user/alice", "t1", NOW, NOW + 100)
+
+
+@dataclass
+class HandClock:
+    """A clock that is moved by hand."""
+
+    wall: float = float(NOW)
+    ticks: float = 0.0
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self.wall, UTC)
+
+    def monotonic(self) -> float:
+        return self.ticks
+
+
+@dataclass
+class Source:
+    """A token status that is set by hand, and counts how often it is asked."""
+
+    state: TokenState | None = field(default_factory=lambda: TokenState(good=True, user="alice", root=False))
+    problem: Problem | None = None
+    asked: int = 0
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.gate.set()
+
+    async def check(self, token_id: str) -> TokenState | None:
+        self.asked += 1
+        state, problem = self.state, self.problem
+        await self.gate.wait()
+        if problem:
+            raise problem
+        return state
+
+
+def verifier(clock: HandClock, key: bytes = KEY) -> Verifier:
+    signer = Signer(key)
+    return Verifier({signer.key_id: signer.public_key}, issuer="here", clock=clock)
+
+
+def sent(claims: Claims, **more: str) -> Metadata:
+    return {"authorization": f"Bearer {Signer(KEY).sign(claims)}", **{k.replace("_", "-"): v for k, v in more.items()}}
+
+
+def test_equal_claims_give_equal_tokens() -> None:
+    assert Signer(KEY).sign(ALICE) == Signer(KEY).sign(ALICE)
+
+
+@given(
+    name=st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=16),
+    token_id=st.uuids().map(str),
+    lasts=st.integers(0, 10**9),
+)
+def test_a_token_says_what_was_signed(name: str, token_id: str, lasts: int) -> None:
+    claims = Claims("here", f"user/{name}", token_id, NOW, NOW + lasts)
+    assert verifier(HandClock()).verify(Signer(KEY).sign(claims)) == claims
+
+
+def test_a_token_ends_when_it_says_give_or_take_the_leeway() -> None:
+    clock = HandClock()
+    check = verifier(clock)
+    token = Signer(KEY).sign(ALICE)
+    clock.wall = ALICE.expires + LEEWAY - 1
+    check.verify(token)
+    clock.wall = ALICE.expires + LEEWAY + 1
+    with pytest.raises(TokenExpired):
+        check.verify(token)
+    with pytest.raises(TokenExpired):
+        verifier(clock).verify(token)
+
+
+def test_a_clock_that_is_set_back_makes_no_token_invalid() -> None:
+    assert verifier(HandClock(wall=NOW - 86_400.0)).verify(Signer(KEY).sign(ALICE)) == ALICE
+
+
+def forged(**changes: object) -> str:
+    payload = {"iss": "here", "sub": "user/root", "jti": "x", "iat": NOW, "exp": NOW + 100, **changes}
+    kept = {name: value for name, value in payload.items() if value is not None}
+    return jwt.encode(kept, KEY.decode(), algorithm="EdDSA", headers={"kid": Signer(KEY).key_id})
+
+
+def with_another_algorithm() -> str:
+    """Signed with the public key as if it were a shared secret: the classic confusion."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return jwt.encode({"sub": "user/root"}, pem, algorithm="ES256", headers={"kid": Signer(KEY).key_id})
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "",
+        "nonsense",
+        "a.b.c",
+        "x" * 5000,
+        "é.é.é",
+        Signer(KEY).sign(ALICE)[:-4] + "AAAA",
+        Signer(new_private_key()).sign(ALICE),
+        jwt.encode({"sub": "user/root"}, "", algorithm="none"),
+        with_another_algorithm(),
+        forged(iss="elsewhere"),
+        forged(exp=None),
+        forged(iat=None),
+        forged(jti=None),
+        forged(sub=None),
+        forged(exp="soon"),
+        forged(iat=NOW + 200),
+    ],
+)
+def test_what_is_no_token_of_ours_is_refused(token: str) -> None:
+    with pytest.raises(TokenInvalid):
+        verifier(HandClock()).verify(token)
+
+
+def test_only_ed25519_keys_sign_and_verify() -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    with pytest.raises(ValueError, match="Ed25519"):
+        Signer(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    with pytest.raises(ValueError, match="Ed25519"):
+        Verifier({key_id(public): public}, issuer="here", clock=HandClock())
+
+
+def test_the_memory_of_tokens_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pf_kit.tokens.CACHE_SIZE", 3)
+    check = verifier(HandClock())
+    for number in range(10):
+        check.verify(Signer(KEY).sign(replace(ALICE, id=str(number))))
+    assert len(check._known) == 3  # noqa: SLF001  # there is no other way to see it
+
+
+async def authenticated(metadata: Metadata, source: Source) -> Principal:
+    clock = HandClock()
+    return await TokenAuthenticator(verifier(clock), source, clock).authenticate(metadata)
+
+
+async def test_without_a_token_the_caller_is_anonymous() -> None:
+    assert await authenticated({}, Source()) == ANONYMOUS
+
+
+async def test_a_user_is_known_by_its_token() -> None:
+    principal = await authenticated(sent(ALICE), Source())
+    assert principal == Principal(PrincipalKind.USER, "alice", token_id="t1", token_expires=ALICE.expires)
+
+
+async def test_root_is_who_the_status_says_it_is() -> None:
+    root = replace(ALICE, subject="user/root")
+    assert (await authenticated(sent(root), Source(TokenState(good=True, user="root", root=True)))).root
+
+
+@pytest.mark.parametrize(
+    "state", [None, TokenState(good=False, user="alice", root=False), TokenState(good=True, user="bob", root=False)]
+)
+async def test_a_revoked_token_is_refused(state: TokenState | None) -> None:
+    with pytest.raises(TokenRevoked):
+        await authenticated(sent(ALICE), Source(state))
+
+
+async def test_a_service_is_root_while_it_acts_for_nobody() -> None:
+    source = Source()
+    principal = await authenticated(sent(replace(ALICE, subject="service/job")), source)
+    assert (principal.kind, principal.name, principal.root) == (PrincipalKind.SERVICE, "job", True)
+    assert source.asked == 0
+
+
+async def test_a_service_acts_for_a_user_with_the_users_rights() -> None:
+    job = replace(ALICE, subject="service/job")
+    principal = await authenticated(sent(job, x_paddleflow_on_behalf_of="bob"), Source())
+    assert (principal.label, principal.root, principal.acting_service) == ("user/bob", False, "job")
+
+
+async def test_a_user_cannot_act_for_another() -> None:
+    with pytest.raises(PermissionDenied):
+        await authenticated(sent(ALICE, x_paddleflow_on_behalf_of="root"), Source())
+
+
+@pytest.mark.parametrize("user", ["", "a b", "../root", "ä"])
+async def test_a_service_cannot_act_for_what_is_no_user(user: str) -> None:
+    with pytest.raises(PermissionDenied):
+        await authenticated(sent(replace(ALICE, subject="service/job"), x_paddleflow_on_behalf_of=user), Source())
+
+
+@pytest.mark.parametrize("value", ["", "Bearer", "Bearer ", "Basic abc", b"Bearer x"])
+async def test_a_malformed_authorization_is_refused(value: str | bytes) -> None:
+    with pytest.raises(TokenInvalid):
+        await authenticated({"authorization": value}, Source())
+
+
+@pytest.mark.parametrize("subject", ["alice", "machine/alice", "/alice", ""])
+async def test_a_token_of_an_unknown_kind_is_refused(subject: str) -> None:
+    with pytest.raises(TokenInvalid):
+        await authenticated(sent(replace(ALICE, subject=subject)), Source())
+
+
+def test_two_tokens_in_one_call_are_refused() -> None:
+    with pytest.raises(TokenInvalid):
+        read_metadata([("authorization", "Bearer a"), ("x", "1"), ("authorization", "Bearer b")])
+    assert read_metadata([("x", "1"), ("x", "2"), ("authorization", "a")])["authorization"] == "a"
+
+
+async def test_rechecking_notices_the_end_and_the_revocation() -> None:
+    clock, source = HandClock(), Source()
+    authenticator = TokenAuthenticator(verifier(clock), source, clock)
+    principal = await authenticator.authenticate(sent(ALICE))
+    await authenticator.recheck(principal)
+    source.state = None
+    with pytest.raises(TokenRevoked):
+        await authenticator.recheck(principal)
+    clock.wall = ALICE.expires + LEEWAY + 1
+    with pytest.raises(TokenExpired):
+        await authenticator.recheck(principal)
+
+
+async def test_an_answer_is_kept_while_it_is_fresh() -> None:
+    clock, source = HandClock(), Source()
+    status = CachedTokenStatus(source, clock)
+    await status.check("t1")
+    clock.ticks = FRESH - 0.01
+    await status.check("t1")
+    assert source.asked == 1
+    clock.ticks = FRESH
+    await status.check("t1")
+    assert source.asked == 2
+
+
+async def test_a_revocation_is_noticed_within_the_promised_time_even_without_a_source() -> None:
+    clock, source = HandClock(), Source()
+    status = CachedTokenStatus(source, clock)
+    await status.check("t1")
+    source.problem = DatabaseUnavailable()
+    clock.ticks = LONGEST - 0.01
+    assert await status.check("t1") == source.state
+    clock.ticks = LONGEST
+    with pytest.raises(DatabaseUnavailable):
+        await status.check("t1")
+
+
+async def test_without_an_answer_an_unavailable_source_is_told() -> None:
+    with pytest.raises(DatabaseUnavailable):
+        await CachedTokenStatus(Source(problem=DatabaseUnavailable()), HandClock()).check("t1")
+
+
+async def test_of_many_calls_only_one_asks() -> None:
+    source = Source()
+    source.gate.clear()
+    status = CachedTokenStatus(source, HandClock())
+    calls = [asyncio.create_task(status.check("t1")) for _ in range(20)]
+    await asyncio.sleep(0)
+    calls[0].cancel()
+    source.gate.set()
+    assert await asyncio.gather(*calls[1:]) == [source.state] * 19
+    assert source.asked == 1
+
+
+async def test_an_answer_from_before_a_revocation_is_not_kept() -> None:
+    source = Source()
+    source.gate.clear()
+    status = CachedTokenStatus(source, HandClock())
+    early = asyncio.create_task(status.check("t1"))
+    await asyncio.sleep(0)
+    source.state = None
+    status.forget("t1")
+    source.gate.set()
+    await early
+    assert await status.check("t1") is None
+
+
+async def test_clearing_forgets_every_answer() -> None:
+    source = Source()
+    status = CachedTokenStatus(source, HandClock())
+    await status.check("t1")
+    await status.check("t2")
+    status.clear()
+    await status.check("t1")
+    await status.check("t2")
+    assert source.asked == 4
+
+
+async def test_the_memory_of_answers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(token_status, "CACHE_SIZE", 2)
+    source = Source()
+    status = CachedTokenStatus(source, HandClock())
+    for token_id in ("t1", "t2", "t3", "t1"):
+        await status.check(token_id)
+    assert source.asked == 4
+
+
+def test_a_signature_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    check, token = verifier(HandClock()), Signer(KEY).sign(ALICE)
+    check.verify(token)
+    monkeypatch.delattr("pf_kit.tokens.jwt.decode")
+    assert check.verify(token) == ALICE
