@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any
 import paddleflow
 from pf_kit.embedded.processes import Identity, identify, is_alive
 from pf_stack.client_config import Entry, read_entry
+from support.ordinary import OrdinaryPython
 from support.servers import short_folder
 
 PATIENCE = 40.0
@@ -25,16 +26,16 @@ PATIENCE = 40.0
 
 @dataclass(slots=True)
 class Stack:
-    """One data folder and the home of its user. `python` runs `pf`, as `account` if one is named."""
+    """One data folder, and the home of its user."""
 
     folder: Path
-    python: str = sys.executable
-    account: Mapping[str, Any] = field(default_factory=dict)
-    environment: Mapping[str, str] = field(default_factory=dict)
+    runner: OrdinaryPython = field(default_factory=lambda: OrdinaryPython(sys.executable))
+    is_default: bool = False
+    """True for the data folder that is used if none is named."""
 
     @property
     def data(self) -> Path:
-        return self.folder / "data"
+        return self.home / ".local" / "share" / "paddleflow" if self.is_default else self.folder / "data"
 
     @property
     def home(self) -> Path:
@@ -48,21 +49,18 @@ class Stack:
         return entry
 
     def command(self, *arguments: str) -> list[str]:
-        return [self.python, "-P", "-m", "pf_stack", *arguments]
+        return [self.runner.python, "-P", "-m", "pf_stack", *arguments]
 
     def options(self) -> dict[str, Any]:
         """How to run a command of this user's."""
-        own = {"PF_DATA": str(self.data), "HOME": str(self.home), "XDG_DATA_HOME": str(self.folder / "share")}
-        return {"env": {**_bare_environment(), **own, **self.environment}, "cwd": "/", **self.account}
+        own = {"HOME": str(self.home)} | ({} if self.is_default else {"PF_DATA": str(self.data)})
+        return {"env": {**_bare_environment(), **own, **self.runner.environment}, "cwd": "/", **self.runner.account}
 
-    def pf(self, *arguments: str, status: int | None = 0) -> str:
-        """Runs `pf`, sees that it ends with this status (None: any), and returns what it said."""
-        command, options = self.command(*arguments), self.options()
-        done: subprocess.CompletedProcess[str] = subprocess.run(
-            command, capture_output=True, text=True, timeout=90, **options
-        )
+    def pf(self, *arguments: str, status: int = 0) -> str:
+        """Runs `pf`, sees that it ends with this status, and returns what it said."""
+        done = self._run(*arguments)
         said = done.stdout + done.stderr
-        assert status is None or done.returncode == status, f"exit status {done.returncode}:\n{said}"
+        assert done.returncode == status, f"exit status {done.returncode}:\n{said}"
         return said
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
@@ -74,7 +72,7 @@ class Stack:
         return process
 
     def status(self) -> dict[str, Any]:
-        return dict(json.loads(self.pf("status", "-o", "json", status=None)))
+        return dict(json.loads(self._run("status", "-o", "json").stdout))
 
     def processes(self) -> dict[str, dict[str, Any]]:
         return {process["name"]: process for process in self.status()["processes"]}
@@ -94,6 +92,9 @@ class Stack:
         """A client, as root."""
         entry = self.entry
         return paddleflow.connect(f"{entry.host}:{entry.port}", user=entry.name, password=entry.password)
+
+    def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(self.command(*arguments), capture_output=True, text=True, timeout=90, **self.options())
 
     def remove(self) -> None:
         """Ends everything and sees that nothing is left."""
