@@ -24,8 +24,8 @@ logger = logging.getLogger(__name__)
 READ = 500
 """Events read from the log at once."""
 SPACING = 0.01
-"""Seconds between two reads while events pour in: watchers then send many events in one message, which is what makes
-a hundred watchers affordable. The first event after a pause is not delayed."""
+"""Seconds between two reads while events pour in: watchers keep up, and send many events in one message, which is what
+makes a hundred watchers affordable. The first event after a pause is not delayed."""
 RETRY = 0.5
 """Seconds until the log is read again after the database failed."""
 START = 2.0
@@ -121,8 +121,8 @@ class Tail:
             events = await self._log.events_after(self.head, READ)
             if events:
                 self._keep(events)
+                await asyncio.sleep(SPACING)
             if len(events) < READ:
-                await asyncio.sleep(SPACING if events else 0)
                 await self._log.commits()
 
     def _keep(self, events: Sequence[Event]) -> None:
