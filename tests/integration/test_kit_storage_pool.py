@@ -63,6 +63,21 @@ async def test_changes_that_wait_for_each_other_leave_connections_to_reads(datab
             assert await rows(database.newest).fetchval("select 1") == 1
 
 
+async def test_locks_hold_between_processes(fresh_dsn: str) -> None:
+    async with postgres_database(fresh_dsn) as one, postgres_database(fresh_dsn) as other:
+
+        async def add(database: PostgresDatabase, lock: str) -> None:
+            async with database.change("z", lock) as change:
+                view = rows(change)
+                value = await view.fetchval("select coalesce(max(value), 0) from items where key = $1", lock)
+                await view.execute(
+                    "insert into items values ($1, $2) on conflict (key) do update set value = $2", lock, value + 1
+                )
+
+        await asyncio.gather(*(add(database, lock) for lock in "ab" * 10 for database in (one, other)))
+        assert await rows(one.newest).fetchval("select array_agg(value) from items") == [20, 20]
+
+
 async def test_a_database_that_is_away_is_told_at_once(own_postgres: PostgresServer) -> None:
     async with opened(own_postgres.dsn()) as view:
         assert await view.fetchval("select 1") == 1
