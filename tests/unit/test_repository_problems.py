@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
 from google.protobuf.descriptor import EnumDescriptor
 
+import paddleflow
 from paddleflow import problems
-from paddleflow.auth.v1 import errors_pb2 as auth_errors
-from paddleflow.common.v1 import errors_pb2 as common_errors
-from paddleflow.queue.v1 import errors_pb2 as queue_errors
 
-ENUMS = (
-    common_errors.DESCRIPTOR.enum_types_by_name["Reason"],
-    auth_errors.DESCRIPTOR.enum_types_by_name["AuthReason"],
-    queue_errors.DESCRIPTOR.enum_types_by_name["QueueReason"],
-)
+
+def reason_enums() -> Iterator[EnumDescriptor]:
+    """The enum of reasons that each package of the contract has."""
+    for path in sorted(Path(paddleflow.__file__).parent.glob("*/v1/errors_pb2.py")):
+        module = import_module(f"paddleflow.{path.parent.parent.name}.v1.errors_pb2")
+        (enum,) = module.DESCRIPTOR.enum_types_by_name.values()
+        yield enum
 
 
 def reasons(enum: EnumDescriptor) -> list[str]:
@@ -22,7 +26,7 @@ def reasons(enum: EnumDescriptor) -> list[str]:
 
 
 def test_contract_and_problems_have_the_same_reasons() -> None:
-    promised = [reason for enum in ENUMS for reason in reasons(enum)]
+    promised = [reason for enum in reason_enums() for reason in reasons(enum)]
     assert sorted(promised) == sorted(set(promised)), "no reason is in two enums"
     assert set(promised) == {problem.reason for problem in problems.tree()}
 
