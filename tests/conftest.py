@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-pytest_plugins = ["fixtures_client", "fixtures_servers"]
+pytest_plugins = ["fixtures_client", "fixtures_queue", "fixtures_servers"]
 
 
 class NothingSkipped:

@@ -10,6 +10,7 @@ import pytest
 
 from pf_kit.clock import SystemClock
 from pf_kit.memory import MemoryDatabase
+from pf_kit.postgres.views import rows
 from pf_kit.unit import Database
 from pf_queue.accounts.memory import MemoryAccountStore
 from pf_queue.accounts.postgres import PostgresAccountStore
@@ -45,3 +46,8 @@ async def opened(request: pytest.FixtureRequest) -> AsyncIterator[tuple[Database
         migrated(dsn, encode, schema="queue", folders=[MIGRATIONS]) as database,
     ):
         yield database, postgres_stores()
+
+
+async def emptied(database: Database) -> None:
+    """Removes all rows of the service from a database in Postgres."""
+    await rows(database.newest).execute("truncate users, tokens, grants, queues, flavours, nodes, clusters")

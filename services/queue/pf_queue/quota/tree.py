@@ -21,7 +21,8 @@ class Tree:
     def __init__(self, queues: Iterable[Queue], machines: Machines | None) -> None:
         """The machines are None as long as nothing was reported."""
         self.machines = machines
-        self._queues = {queue.name: queue for queue in queues}
+        # By name, so that a tree judges a change in the same words wherever its queues come from.
+        self._queues = {queue.name: queue for queue in sorted(queues, key=lambda queue: queue.name)}
         self._children: defaultdict[str, list[Queue]] = defaultdict(list)
         for queue in self._queues.values():
             self._children[queue.parent].append(queue)
