@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -27,9 +27,9 @@ KEY = new_private_key()
 LOOPBACK = ("127.0.0.1:0",)
 
 
-def token(subject: str = "user/alice", *, lasts: float = 60.0, issuer: str = INSTALLATION, key: bytes = KEY) -> str:
+def token(subject: str = "user/alice", *, lasts: float = 3600.0, issuer: str = INSTALLATION, key: bytes = KEY) -> str:
     now = int(time.time())
-    return Signer(key).sign(Claims(issuer, subject, subject.partition("/")[2], now, int(now + lasts)))
+    return Signer(key).sign(Claims(issuer, subject, subject.partition("/")[2], now - 3600, int(now + lasts)))
 
 
 def bearer(secret: str, *more: tuple[str, str]) -> tuple[tuple[str, str], ...]:
@@ -71,6 +71,13 @@ async def running(echo: Echo, tls: Tls | None = None) -> AsyncIterator[Running]:
     await serving
 
 
+async def until(condition: Callable[[], Awaitable[bool]], patience: float = 10.0) -> None:
+    """Waits until something has become true."""
+    async with asyncio.timeout(patience):
+        while not await condition():  # noqa: ASYNC110  # what is waited for happens in another process or thread
+            await asyncio.sleep(0.005)
+
+
 async def problem(call: Any) -> Problem:
     """The problem that a call ends with."""
     try:
@@ -80,7 +87,8 @@ async def problem(call: Any) -> Problem:
     raise AssertionError("the call succeeded")
 
 
-async def code(call: Any) -> grpc.StatusCode:
-    """The code that a call ends with."""
-    status: grpc.StatusCode = await call.code()
+async def raw_code(channel: aio.Channel, path: str, request: bytes) -> grpc.StatusCode:
+    """The code that a call with these very bytes ends with."""
+    send: aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(path)
+    status: grpc.StatusCode = await send(request).code()
     return status

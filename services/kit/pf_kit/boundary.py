@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 import grpc
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError
 
-from paddleflow.problems import Overloaded
+from paddleflow.problems import InvalidArgument, Overloaded
 from pf_kit.access import Rule
 from pf_kit.auth import Authenticator
 from pf_kit.forward import Forwarder
@@ -115,12 +115,14 @@ def _served(method: Method, handler: Handler) -> Handler:
     """The handler with everything around it."""
     if handler.response_streaming:
         return _serving_stream(method, handler)
-    work = cast("Callable[[Message, Context], Awaitable[object]]", handler.unary_unary)
+    work = cast("Callable[[object, Context], Awaitable[object]]", handler.unary_unary)
+    parse = _parser(handler)
 
-    async def serve(request: Message, context: Context) -> object:
+    async def serve(raw: bytes, context: Context) -> object:
         served = Served(method, context)
         try:
             await served.begin()
+            request = parse(raw)
             if served.hurried:
                 return await served.in_time(work(request, context))
             return await work(request, context)
@@ -129,18 +131,19 @@ def _served(method: Method, handler: Handler) -> Handler:
         finally:
             served.end()
 
-    return grpc.unary_unary_rpc_method_handler(serve, handler.request_deserializer, handler.response_serializer)
+    return grpc.unary_unary_rpc_method_handler(serve, None, handler.response_serializer)
 
 
 def _serving_stream(method: Method, handler: Handler) -> Handler:
-    work = cast("Callable[[Message, Context], AsyncGenerator[object, None]]", handler.unary_stream)
+    work = cast("Callable[[object, Context], AsyncGenerator[object, None]]", handler.unary_stream)
+    parse = _parser(handler)
 
     # Writes by itself instead of being a generator: then a caller's leave is raised here, also during a write.
-    async def serve(request: Message, context: Context) -> None:
+    async def serve(raw: bytes, context: Context) -> None:
         served = Served(method, context)
         try:
             await served.begin()
-            async with aclosing(work(request, context)) as messages:
+            async with aclosing(work(parse(raw), context)) as messages:
                 async for message in messages:
                     await context.write(message)
         except BaseException as error:  # noqa: BLE001  # as above
@@ -148,7 +151,25 @@ def _serving_stream(method: Method, handler: Handler) -> Handler:
         finally:
             served.end()
 
-    return grpc.unary_stream_rpc_method_handler(serve, handler.request_deserializer, handler.response_serializer)
+    return grpc.unary_stream_rpc_method_handler(serve, None, handler.response_serializer)
+
+
+def _parser(handler: Handler) -> Callable[[bytes], object]:
+    """Makes the request of a method from its bytes; these themselves, if the handler wants nothing else.
+
+    gRPC would do so before the handler is called: for strangers too, and without a proper answer to what is no message.
+    """
+    deserialize = handler.request_deserializer
+
+    def parse(raw: bytes) -> object:
+        if deserialize is None:
+            return raw
+        try:
+            return deserialize(raw)
+        except DecodeError:
+            raise InvalidArgument("The request is not a message of this method.") from None
+
+    return parse
 
 
 def _refusing(method: Method) -> Handler:
