@@ -119,16 +119,20 @@ def cluster_fields(
     return cast("ClusterChanges", {name: value for name, value in fields.items() if value is not None})
 
 
-def cluster_resources(cluster: Cluster, nodes: Sequence[Node], top: Sequence[Queue]) -> dict[str, Json]:
+def cluster_resources(cluster: Cluster, nodes: Sequence[Node], queues: Sequence[Queue] | None) -> dict[str, Json]:
     """Totals of a cluster and of its machines.
 
-    What is idle on one machine is not known here; of the cluster it is its capacity without what the top queues,
-    which must be all of the cluster's, hold.
+    What is idle in the cluster is told if all its queues are given: its capacity without what the top queues hold of
+    it. What is idle on one machine is not known here.
     """
-    used = {name: sum(queue.used.get(name, 0) for queue in top) for name in cluster.capacity}
-    left = {name: max(0, amount - used[name]) for name, amount in cluster.capacity.items()}
+    summary: dict[str, Json] = {"total": original_resources(cluster.capacity)}
+    if queues is not None:
+        sharing = [queue for queue in queues if not queue.parent and queue.isolation is not Isolation.PHYSICAL]
+        used = {name: sum(queue.used.get(name, 0) for queue in sharing) for name in cluster.capacity}
+        left = {name: max(0, amount - used[name]) for name, amount in cluster.capacity.items()}
+        summary["idle"] = original_resources(left)
     return {
-        "summary": {"total": original_resources(cluster.capacity), "idle": original_resources(left)},
+        "summary": summary,
         "nodeList": [
             {"nodeName": node.name, "schedulable": node.schedulable, "total": original_resources(node.allocatable)}
             for node in nodes

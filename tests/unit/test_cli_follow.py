@@ -13,9 +13,29 @@ import yaml
 from paddleflow.cli.follow import differences, follow, matches
 from paddleflow.cli.output import Printer
 from paddleflow.cli.table import Form
-from paddleflow.models import Bookmark, Change, ChangeKind, Queue, QueueState, Reset, WatchItem
+from paddleflow.models import (
+    Bookmark,
+    Change,
+    ChangeKind,
+    OrderPolicy,
+    PreemptionPolicy,
+    Queue,
+    QueueState,
+    Reset,
+    WatchItem,
+)
 
-A = Queue("a", cluster="c", namespace="n", state=QueueState.OPEN, weight=100, max={"cpu": 4000}, labels={"x": "1"})
+A = Queue(
+    "a",
+    cluster="c",
+    namespace="n",
+    state=QueueState.OPEN,
+    weight=100,
+    preemption_policy=PreemptionPolicy.RECLAIM_AND_PRIORITY,
+    order_policy=OrderPolicy.BEST_EFFORT,
+    max={"cpu": 4000},
+    labels={"x": "1"},
+)
 B = replace(A, weight=200, max={"cpu": 8000, "memory": 2**30}, state=QueueState.HELD, labels={})
 ITEMS: Sequence[WatchItem[Queue]] = [
     Change(ChangeKind.EXISTING, A),
@@ -38,10 +58,10 @@ def test_people_are_told_what_differs(capsys: pytest.CaptureFixture[str]) -> Non
     out, err = told(Form.TABLE, capsys)
     lines = [re.sub(r"^\d\d:\d\d:\d\d  ", "", line) for line in out.splitlines()]
     assert lines == [
-        "existing  a  state - -> open, weight 0 -> 100, max cpu - -> 4, label x - -> 1",
+        "existing  a  state open, max cpu 4, label x 1",
         "updated   a  state open -> held, weight 100 -> 200, max cpu 4 -> 8, max memory - -> 1Gi, label x 1 -> -",
         "deleted   a",
-        "existing  a  state - -> open, weight 0 -> 100, max cpu - -> 4, label x - -> 1",
+        "existing  a  state open, max cpu 4, label x 1",
     ]
     assert "start over" in err
 

@@ -156,19 +156,14 @@ def delete(invocation: Invocation, clustername: str, cascade: bool) -> None:
 @click.option("-cn", "--clustername", default="", help="Only these: name1,name2.")
 @pass_invocation
 def resource(invocation: Invocation, clustername: str) -> None:
-    """Show what clusters have in all and what is left, and their machines."""
+    """Show what clusters have in all and (to root) what is left, and their machines."""
     paddleflow = invocation.paddleflow()
-    rows: list[list[Cell]] = [
-        [
-            each.name,
-            cluster_resources(
-                each,
-                list(paddleflow.clusters.nodes(clusters=[each.name])),
-                [queue for queue in paddleflow.queues.list(cluster=each.name) if not queue.parent],
-            ),
-        ]
-        for each in paddleflow.clusters.list(names=_split(clustername))
-    ]
+    sees_all = paddleflow.tokens.who_am_i().root
+    rows: list[list[Cell]] = []
+    for each in paddleflow.clusters.list(names=_split(clustername)):
+        machines = list(paddleflow.clusters.nodes(clusters=[each.name]))
+        queues = list(paddleflow.queues.list(cluster=each.name)) if sees_all else None
+        rows.append([each.name, cluster_resources(each, machines, queues)])
     invocation.printer.table(Table(RESOURCE_HEADINGS, rows))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 import click
@@ -11,9 +12,9 @@ import click
 from paddleflow.cli.output import Printer
 from paddleflow.cli.queue_tables import queue_details, queue_summary
 from paddleflow.cli.table import Cell, Form, Table, as_text, as_yaml
-from paddleflow.models.queues import Queue, QueueFilter
+from paddleflow.models.queues import OrderPolicy, PreemptionPolicy, Queue, QueueFilter
 from paddleflow.models.watches import Change, ChangeKind, Reset, WatchItem
-from paddleflow.quantity import format_amount
+from paddleflow.quantity import format_resources
 
 _AMOUNTS = ("min", "max", "lend_limit", "max_per_user", "used")
 _PLAIN = (
@@ -25,6 +26,13 @@ _PLAIN = (
     "order_policy",
     "max_jobs",
     "max_jobs_per_user",
+)
+# What a queue is like of which nothing is said.
+_USUAL = Queue(
+    "",
+    weight=100,
+    preemption_policy=PreemptionPolicy.RECLAIM_AND_PRIORITY,
+    order_policy=OrderPolicy.BEST_EFFORT,
 )
 _COLOURS = {ChangeKind.CREATED: "green", ChangeKind.UPDATED: "yellow", ChangeKind.DELETED: "red"}
 
@@ -56,24 +64,38 @@ def matches(queue: Queue, chosen: QueueFilter) -> bool:
     )
 
 
-def differences(before: Queue, after: Queue) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing about a queue that is not as it was."""
+
+    what: str
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.old or '-'} -> {self.new or '-'}"
+
+
+def differences(before: Queue, after: Queue) -> Iterator[Difference]:
     """What changed, field by field; derived ceilings are left out."""
     for field in _PLAIN:
-        old, new = getattr(before, field), getattr(after, field)
+        old, new = str(getattr(before, field)), str(getattr(after, field))
         if old != new:
-            yield f"{_words(field)} {_shown(old)} -> {_shown(new)}"
+            yield Difference(_words(field), old, new)
     for field in _AMOUNTS:
-        yield from _differing(_words(field), getattr(before, field), getattr(after, field), format_amount)
-    yield from _differing("label", before.labels, after.labels, lambda _, value: str(value))
+        yield from _differing(_words(field), _written(before, field), _written(after, field))
+    yield from _differing("label", before.labels, after.labels)
 
 
-def _differing(
-    what: str, before: Mapping[str, object], after: Mapping[str, object], write: Callable[[str, int], str]
-) -> Iterator[str]:
+def _differing(what: str, before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Difference]:
     for name in sorted(before.keys() | after.keys()):
-        if before.get(name) != after.get(name):
-            old, new = (write(name, side[name]) if name in side else "-" for side in (before, after))  # type: ignore[arg-type]
-            yield f"{what} {name} {old} -> {new}"
+        old, new = before.get(name, ""), after.get(name, "")
+        if old != new:
+            yield Difference(f"{what} {name}", old, new)
+
+
+def _written(queue: Queue, field: str) -> dict[str, str]:
+    return format_resources(getattr(queue, field))
 
 
 def _told(change: Change[Queue], before: Queue | None, printer: Printer) -> str:
@@ -101,13 +123,10 @@ def _object(change: Change[Queue]) -> dict[str, Cell]:
 def _what(change: Change[Queue], before: Queue | None) -> str:
     if change.kind is ChangeKind.DELETED:
         return ""
-    blank = Queue(name=change.value.name)
-    return ", ".join(differences(blank if before is None else before, change.value))
+    if before is None:
+        return ", ".join(f"{each.what} {each.new}" for each in differences(_USUAL, change.value))
+    return ", ".join(str(each) for each in differences(before, change.value))
 
 
 def _words(field: str) -> str:
     return field.replace("_", " ")
-
-
-def _shown(value: object) -> str:
-    return str(value) or "-"

@@ -15,7 +15,7 @@ from paddleflow.cli.failure import INTERRUPTED, advice, exit_status, sentence
 from paddleflow.cli.output import Printer
 from paddleflow.cli.table import Form
 from paddleflow.config import Config, load_config
-from paddleflow.problems import Problem
+from paddleflow.problems import Problem, TokenMissing, Unavailable
 
 if TYPE_CHECKING:
     from paddleflow.sync import PaddleFlow
@@ -75,8 +75,8 @@ class Verb(click.Command):
     def _fail(self, ctx: click.Context, problem: Problem) -> NoReturn:
         what = self.failing.format(**ctx.params) if self.failing else " ".join(ctx.command_path.split()[1:])
         click.echo(sentence(what, problem), err=True)
-        if advice(problem):
-            click.echo(advice(problem), err=True)
+        for line in filter(None, (advice(problem), _unconfigured(ctx, problem))):
+            click.echo(line, err=True)
         ctx.exit(exit_status(problem))
 
 
@@ -95,6 +95,14 @@ class Noun(click.Group):
             meant = f" Did you mean {' or '.join(near)}?" if near else f" There are {', '.join(known)}."
             ctx.fail(f"No such command {args[0]!r}.{meant}")
         return super().resolve_command(ctx, args)
+
+
+def _unconfigured(ctx: click.Context, problem: Problem) -> str:
+    """Says so if there is no configuration to take an address and a name from."""
+    if not isinstance(problem, TokenMissing | Unavailable):
+        return ""
+    path = ctx.ensure_object(Invocation).configuration().path
+    return "" if path.exists() else f"there is no configuration {path}"
 
 
 def output_option() -> click.Option:

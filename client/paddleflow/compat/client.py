@@ -293,13 +293,14 @@ class Client:
 
     @answer
     def list_cluster_resource(self, clustername: str | None = None) -> dict[str, Json]:
-        """Totals by cluster; `clustername` is a list with commas."""
-        clusters = self._paddleflow.clusters
+        """Totals by cluster, and, for root, what is idle; `clustername` is a list with commas."""
+        clusters, queues = self._paddleflow.clusters, self._paddleflow.queues
+        sees_all = self._paddleflow.tokens.who_am_i().root
         return {
             cluster.name: cluster_resources(
                 cluster,
                 list(clusters.nodes(clusters=[cluster.name])),
-                [queue for queue in self._paddleflow.queues.list(cluster=cluster.name) if not queue.parent],
+                list(queues.list(cluster=cluster.name)) if sees_all else None,
             )
             for cluster in clusters.list(names=_split(clustername))
         }
