@@ -85,6 +85,11 @@ def test_a_terminal_gets_a_frame_that_fits(capsys: pytest.CaptureFixture[str], m
     assert all(len(line) <= 40 for line in re.sub(r"\x1b\[[0-9;]*m", "", out).splitlines())
 
 
+def test_on_a_terminal_times_are_short(capsys: pytest.CaptureFixture[str]) -> None:
+    Printer(Form.TABLE, terminal=True).table(Table(["create time"], [["2026-01-02T03:04:05+00:00"]]))
+    assert "2026-01-02 03:04:05 " in capsys.readouterr().out
+
+
 def test_no_color_is_respected(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     printer = Printer(Form.TABLE, terminal=True)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from rich import box
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from paddleflow.cli.table import Cell, Table, cell_text
+
+# A moment in the time of this machine: people can do without its offset, and a line may end before the hour.
+_STAMP = re.compile(r"\A(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)[+-]\d\d:\d\d\Z", re.ASCII)
 
 # Words that say whether all is well, wherever they stand in a table.
 _COLOURS = {
@@ -32,4 +37,4 @@ def print_table(table: Table, *, colours: bool) -> None:
 
 def _styled(cell: Cell) -> Text:
     text = cell_text(cell)
-    return Text(text, style=_COLOURS.get(text, ""))
+    return Text(_STAMP.sub(r"\1 \2", text), style=_COLOURS.get(text, ""))
