@@ -45,10 +45,11 @@ fmt: setup ## format everything
 	@$(BIN)/ruff format --quiet $(SOURCES)
 
 .PHONY: protos
-protos: setup ## after a change in protos/: refuse what breaks clients (BREAK=yes: accept it), write the stubs
+protos: setup ## after a change in protos/ or paddleflow/aio: refuse what breaks clients (BREAK=yes: accept it), generate
 	@$(BIN)/buf format --write protos
 	@$(BIN)/python tools/contract.py accept $(if $(BREAK),--may-break)
 	@$(BIN)/python tools/generate_stubs.py
+	@$(BIN)/python tools/generate_sync.py
 	@$(BIN)/python tools/generate_docs.py
 
 .PHONY: docs
