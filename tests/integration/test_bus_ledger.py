@@ -24,6 +24,7 @@ from pf_kit.postgres.epoch import new_epoch
 from pf_kit.postgres.positions import PostgresRelayMark
 from pf_kit.postgres.sweep import Sweeper
 from pf_kit.postgres.views import rows
+from support.databases import create_database
 from support.ledger import LedgerHandler, World, world
 from support.servers import PostgresServer, ValkeyServer
 from support.waiting import eventually, until
@@ -167,10 +168,8 @@ async def test_redis_that_comes_and_goes(fresh_dsn: str, own_valkey: ValkeyServe
 async def test_postgres_that_comes_and_goes(
     own_postgres: PostgresServer, valkey_server: ValkeyServer, ending: str
 ) -> None:
-    connection = await asyncpg.connect(own_postgres.dsn())
-    await connection.execute(f"create database {ending}")
-    await connection.close()
-    async with world(own_postgres.dsn(ending), valkey_server.url) as troubled:
+    dsn = own_postgres.dsn(await create_database(own_postgres))
+    async with world(dsn, valkey_server.url) as troubled:
         troubled.relay()
         async with traffic(troubled, 60, 0.03):
             for _ in range(2):

@@ -21,13 +21,14 @@ from support.servers import PostgresServer
 @asynccontextmanager
 async def fresh_database(server: PostgresServer) -> AsyncIterator[str]:
     """The address of an empty database. It is emptied and used again afterwards: that is faster than a new one."""
-    name = server.spare_databases.pop() if server.spare_databases else await _create(server)
+    name = server.spare_databases.pop() if server.spare_databases else await create_database(server)
     yield server.dsn(name)
     await _empty(server.dsn(name))
     server.spare_databases.append(name)
 
 
-async def _create(server: PostgresServer) -> str:
+async def create_database(server: PostgresServer) -> str:
+    """Makes an empty database and returns its name."""
     name = f"t{uuid.uuid4().hex}"
     async with _connected(server.dsn()) as connection:
         await connection.execute(f"create database {name} strategy file_copy")
