@@ -110,7 +110,7 @@ def _processes(layout: Layout) -> Iterator[Finding]:
 def _without_supervisor(layout: Layout) -> Iterator[Finding]:
     left = leftovers(layout)
     if left:
-        pids = ", ".join(str(identity.pid) for identity in left)
+        pids = ", ".join(str(identity.pid) for identity in left.values())
         yield bad(f"the supervisor is gone, but its processes {pids} still run", "pf down")
     else:
         yield note("the stack does not run", "pf up")

@@ -69,8 +69,8 @@ def _pg_restore(postgres: Postgres, dump: Path) -> Program:
         environment=clean_environment(),
         folder=dump.parent,
         account=this_account(),
-        stop_signal=signal.SIGTERM,
-        stop_seconds=10.0,
+        death_signal=signal.SIGTERM,
+        stop=((signal.SIGTERM, 10.0),),
     )
 
 

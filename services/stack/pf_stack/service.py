@@ -35,13 +35,11 @@ class Service:
         """Nothing: a service makes its own schema when it starts."""
 
     def program(self) -> Program:
-        return self._python(self.module, stop_seconds=15.0)
+        return self._python(self.module, patience=15.0)
 
     async def wait_ready(self, _child: Child) -> None:
         while True:
-            probe = Child(
-                self._python("pf_stack.health", self.endpoint.target, stop_seconds=1.0), log=subprocess.DEVNULL
-            )
+            probe = Child(self._python("pf_stack.health", self.endpoint.target, patience=1.0), log=subprocess.DEVNULL)
             try:
                 if await probe.wait() == 0:
                     return
@@ -49,13 +47,13 @@ class Service:
                 if probe.is_running:
                     await probe.stop()
 
-    def _python(self, module: str, *arguments: str, stop_seconds: float) -> Program:
+    def _python(self, module: str, *arguments: str, patience: float) -> Program:
         # -P: the current folder is no place for modules.
         return Program(
             argv=(sys.executable, "-P", "-m", module, *arguments),
             environment=clean_environment(**self.settings()),
             folder=self.folder,
             account=self.account,
-            stop_signal=signal.SIGTERM,
-            stop_seconds=stop_seconds,
+            death_signal=signal.SIGTERM,
+            stop=((signal.SIGTERM, patience),),
         )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import signal
 from base64 import b64encode
 
-from pf_kit.embedded.backends import claim_folders, vacate_backends
+from pf_kit.embedded.backends import BACKENDS, claim_folders, vacate_backends
 from pf_kit.embedded.folders import own_folder
 from pf_kit.embedded.processes import Identity, end, is_alive
 from pf_kit.embedded.refusal import Refusal
@@ -14,11 +15,13 @@ from pf_stack.files import write_private
 from pf_stack.layout import Layout
 from pf_stack.state import read_state
 
+logger = logging.getLogger(__name__)
+
 PLAIN_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 """Without those that look alike."""
 CREDENTIAL_KEY_BYTES = 32
-LEFTOVERS = ((signal.SIGTERM, 10.0), (signal.SIGINT, 10.0), (signal.SIGKILL, 5.0))
-"""How processes are ended that lost their supervisor. It has told them to end already, by its death."""
+LEFTOVERS = ((signal.SIGTERM, 10.0), (signal.SIGKILL, 5.0))
+"""How services are ended that lost their supervisor. It has told them to end already, by its death."""
 
 
 def claim(layout: Layout) -> None:
@@ -76,16 +79,18 @@ def first_password(layout: Layout) -> str | None:
 
 
 async def end_leftovers(layout: Layout) -> bool:
-    """Ends the processes of a stack whose supervisor died, the last started first. False if there were none."""
+    """Ends the processes of a stack whose supervisor died, the services first. False if there were none."""
     left = leftovers(layout)
-    for identity in reversed(left):
-        await end(identity, LEFTOVERS)
+    for name, identity in left.items():
+        logger.warning("a process without a supervisor is ended", extra={"component": name, "pid": identity.pid})
+        if name not in BACKENDS:
+            await end(identity, LEFTOVERS)
     await vacate_backends(layout.data)
     return bool(left)
 
 
-def leftovers(layout: Layout) -> list[Identity]:
-    """The processes that the last supervisor started and that still run."""
+def leftovers(layout: Layout) -> dict[str, Identity]:
+    """The processes that the last supervisor started and that still run, by name."""
     state = read_state(layout.state)
-    started = [process.identity for process in state.processes] if state is not None else []
-    return [identity for identity in started if identity is not None and is_alive(identity)]
+    started = {process.name: process.identity for process in state.processes} if state is not None else {}
+    return {name: identity for name, identity in started.items() if identity is not None and is_alive(identity)}

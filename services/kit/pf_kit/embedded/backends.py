@@ -13,6 +13,8 @@ from pf_kit.embedded.postgres import Postgres
 from pf_kit.embedded.processes import vacate
 from pf_kit.embedded.valkey import Valkey
 
+BACKENDS = ("postgres", "valkey")
+"""Their names."""
 PRIVATE = 0o700
 PASSABLE = 0o711
 """Lets another account through to what is its own, without a look at the rest."""

@@ -7,7 +7,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,10 +28,11 @@ class Program:
     folder: Path
     """Its current folder."""
     account: Account
-    stop_signal: signal.Signals
-    """Ends it in good order; sent too when this process dies."""
-    stop_seconds: float
-    """How long it may take to end before it is killed."""
+    death_signal: signal.Signals
+    """What the kernel sends it when this process dies."""
+    stop: Sequence[tuple[signal.Signals, float]]
+    """The signals that end it, one after the other, each with the seconds it is given before the next; at last it is
+    killed."""
 
 
 class Child:
@@ -68,13 +70,13 @@ class Child:
 
     async def stop(self) -> int:
         """Ends it in good order, or by force once its time is up."""
-        self._process.send_signal(self._program.stop_signal)
-        try:
-            async with asyncio.timeout(self._program.stop_seconds):
-                return await self.wait()
-        except TimeoutError:
-            self._process.kill()
-            return await self.wait()
+        for number, seconds in self._program.stop:
+            self._process.send_signal(number)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    return await self.wait()
+        self._process.kill()
+        return await self.wait()
 
     def _reap(self) -> None:
         asyncio.get_running_loop().remove_reader(self._handle)
@@ -84,7 +86,7 @@ class Child:
 
 def _command(program: Program) -> list[str]:
     account = program.account
-    orders = [account.uid, account.gid, os.getpid(), int(program.stop_signal)]
+    orders = [account.uid, account.gid, os.getpid(), int(program.death_signal)]
     return [sys.executable, "-I", "-S", str(BECOME), *map(str, orders), *program.argv]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 import signal
 from dataclasses import dataclass
@@ -15,16 +16,20 @@ from pf_kit.embedded.binaries import Binaries
 from pf_kit.embedded.child import Child, Program, clean_environment
 from pf_kit.embedded.component import complete
 from pf_kit.embedded.folders import account_folder
-from pf_kit.embedded.processes import identify, vacate
+from pf_kit.embedded.processes import vacate
 from pf_kit.embedded.refusal import Refusal
 
 DATABASE = "paddleflow"
 READY_LINE = 7
 """The line of postmaster.pid, counted from 0, that says how far the server is."""
 POLL_SECONDS = 0.02
+NOBODY = 2**31 - 1
+"""A process number that Linux never gives out."""
 PROGRAMS = ("postgres",)
-LEFTOVERS = ((signal.SIGINT, 20.0), (signal.SIGQUIT, 10.0))
-"""How a server is ended that died or lost its keeper."""
+STOP = ((signal.SIGINT, 20.0), (signal.SIGQUIT, 10.0))
+"""How it is ended: in good order, else at once. Good order can take for ever if a child of it just crashed."""
+LEFTOVERS = ((signal.SIGINT, 5.0), (signal.SIGQUIT, 10.0), (signal.SIGKILL, 5.0))
+"""How a server is ended that lost its keeper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,7 @@ class Postgres:
         account_folder(self.cluster, self.account)
         self._require_version()
         await vacate(self.cluster, PROGRAMS, LEFTOVERS)
-        self._drop_misleading_locks()
+        self._disarm_locks()
         self._configure(self.cluster)
 
     def program(self) -> Program:
@@ -115,15 +120,16 @@ class Postgres:
                 f"Install Postgres {found} again, run pf backup there, and restore into a new data folder.",
             )
 
-    def _drop_misleading_locks(self) -> None:
-        """Removes lock files whose process number belongs to something else by now.
+    def _disarm_locks(self) -> None:
+        """Lets the lock files of a dead server name nobody, to be called once it is known to be dead.
 
-        Postgres would take that for its server. Otherwise they stay: it frees the shared memory that they name.
+        Its number may have gone to something else, or its remains may wait to be reaped: Postgres would take either for
+        a server that runs. The lock itself stays, because Postgres frees the shared memory that it names.
         """
-        lines = self._pid_lines()
-        if lines and lines[0].isdecimal() and identify(int(lines[0])) is not None:
-            (self.cluster / "postmaster.pid").unlink()
-            (self.sockets / f".s.PGSQL.{settings.PORT}.lock").unlink(missing_ok=True)
+        lock = self.cluster / "postmaster.pid"
+        if lock.exists():
+            lock.write_text(re.sub(r"\A\d+", str(NOBODY), lock.read_text()))
+        (self.sockets / f".s.PGSQL.{settings.PORT}.lock").unlink(missing_ok=True)
 
     def _program(self, name: str, *arguments: str) -> Program:
         return Program(
@@ -131,8 +137,9 @@ class Postgres:
             environment=clean_environment(),
             folder=self.sockets,
             account=self.account,
-            stop_signal=signal.SIGINT,
-            stop_seconds=30.0,
+            # At once, rather than in good order: nobody is left to wait, and nothing that was committed is lost.
+            death_signal=signal.SIGQUIT,
+            stop=STOP,
         )
 
 

@@ -104,7 +104,8 @@ async def vacate(folder: Path, programs: Collection[str], signals: Sequence[tupl
 
     Raises Refusal if one stays.
     """
-    for occupant in occupants(folder, programs):
+    # The first to be started is the parent of the others, which end with it.
+    for occupant in sorted(occupants(folder, programs), key=lambda occupant: occupant.started):
         await end(occupant, signals)
     for occupant in occupants(folder, programs):
         raise Refusal(f"process {occupant.pid} uses {folder} and does not end", f"kill -9 {occupant.pid}")

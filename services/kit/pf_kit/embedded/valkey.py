@@ -64,8 +64,8 @@ class Valkey:
             environment=clean_environment(),
             folder=self.store,
             account=self.account,
-            stop_signal=signal.SIGTERM,
-            stop_seconds=10.0,
+            death_signal=signal.SIGTERM,
+            stop=((signal.SIGTERM, 10.0),),
         )
 
     async def wait_ready(self, _child: Child) -> None:
