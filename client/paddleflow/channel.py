@@ -27,7 +27,8 @@ SERVICE_CONFIG = json.dumps(
                     "initialBackoff": "0.2s",
                     "maxBackoff": "2s",
                     "backoffMultiplier": 3,
-                    "retryableStatusCodes": ["UNAVAILABLE"],
+                    # A server that stops ends calls that it has received but not begun as CANCELLED.
+                    "retryableStatusCodes": ["UNAVAILABLE", "CANCELLED"],
                 },
             }
         ],

@@ -12,7 +12,6 @@ import grpc
 import pytest
 from grpc import aio
 
-from paddleflow.channel import open_channel_without_retries
 from paddleflow.problems import (
     DatabaseUnavailable,
     DeadlineExceeded,
@@ -38,7 +37,7 @@ from pf_kit.tokens import new_private_key
 from support.kit_client import ALICE, ROOT, Running, bearer, problem, raw_code, running, settings, token
 from support.kit_echo.app import Echo
 from support.kit_echo.servicer import EchoServicer
-from support.kit_echo.stubs import echo_pb2, echo_pb2_grpc
+from support.kit_echo.stubs import echo_pb2
 
 JOB = bearer(token("service/job"))
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -111,12 +110,8 @@ async def test_when_nobody_knows_whether_a_token_is_good_the_call_is_to_be_repea
         async def check(self, token_id: str) -> TokenState | None:
             raise DatabaseUnavailable(f"cannot ask for {token_id}")
 
-    async with (
-        running(Echo(settings(), status=Away())) as echo,
-        open_channel_without_retries(echo.server.addresses[0], None) as channel,
-    ):
-        stub = echo_pb2_grpc.EchoServiceStub(channel)
-        call = stub.GetNote(echo_pb2.GetNoteRequest(name="x"), metadata=ALICE)
+    async with running(Echo(settings(), status=Away())) as echo:
+        call = echo.stub.GetNote(echo_pb2.GetNoteRequest(name="x"), metadata=ALICE)
         assert type(await problem(call)) is DatabaseUnavailable
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import grpc
 from grpc import aio
 
-from paddleflow.channel import Tls, open_channel
+from paddleflow.channel import Tls, open_channel_without_retries
 from paddleflow.problems import Problem
 from paddleflow.status import problem_of
 from pf_kit.lifecycle import Stop, serve
@@ -49,6 +49,7 @@ class Running:
     channel: aio.Channel
     stub: Any
     stop: Stop
+    serving: asyncio.Task[None]
 
 
 def settings(**more: Any) -> EchoSettings:
@@ -65,8 +66,8 @@ async def running(echo: Echo, tls: Tls | None = None) -> AsyncIterator[Running]:
         await asyncio.sleep(0.005)
         if serving.done():
             await serving
-    async with open_channel(server.addresses[0], tls) as channel:
-        yield Running(server, servicer, channel, echo_pb2_grpc.EchoServiceStub(channel), stop)
+    async with open_channel_without_retries(server.addresses[0], tls) as channel:
+        yield Running(server, servicer, channel, echo_pb2_grpc.EchoServiceStub(channel), stop, serving)
     stop.asked.set()
     await serving
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias, cast
 
 import grpc
 from google.protobuf.message import DecodeError
 
-from paddleflow.problems import InvalidArgument, Overloaded
+from paddleflow.problems import InvalidArgument, Overloaded, Problem, ShuttingDown
 from pf_kit.access import Rule
 from pf_kit.auth import Authenticator
 from pf_kit.forward import Forwarder
@@ -47,8 +48,9 @@ class _Wrapped:
     """The ways to answer a method."""
 
     handler: Handler
-    refusal: Handler
-    """Answers without reading the request."""
+    overloaded: Handler
+    closing: Handler
+    """These two answer without reading the request."""
     forwarding: Handler | None
     """Answers with what the leader answers; None for methods that any instance can answer."""
     limit: Limit
@@ -65,6 +67,11 @@ class Boundary(grpc.GenericRpcHandler):
         self._surroundings = surroundings
         self._services = tuple(services)
         self._wrapped: dict[str, _Wrapped] = {}
+        self._closing = False
+
+    def close(self) -> None:
+        """From now on tells every caller to try again; calls under way go on."""
+        self._closing = True
 
     def service(self, handler_call_details: grpc.HandlerCallDetails) -> Handler | None:
         path = handler_call_details.method
@@ -75,8 +82,10 @@ class Boundary(grpc.GenericRpcHandler):
             if handler is None or path not in self._surroundings.rules:
                 return handler
             wrapped = self._wrapped[path] = self._wrap(path, handler)
+        if self._closing:
+            return wrapped.closing
         if wrapped.limit.full:
-            return wrapped.refusal
+            return wrapped.overloaded
         if wrapped.forwarding is not None and not self._surroundings.forwarder.leading:
             return wrapped.forwarding
         return wrapped.handler
@@ -90,7 +99,8 @@ class Boundary(grpc.GenericRpcHandler):
         forward = self._surroundings.forwarder.handler(path, handler) if method.rule.leader else None
         return _Wrapped(
             handler=_served(method, handler),
-            refusal=_refusing(method),
+            overloaded=_refusing(method, partial(Overloaded, retry_after=OVERLOADED)),
+            closing=_refusing(method, ShuttingDown),
             forwarding=_served(method, forward) if forward is not None else None,
             limit=method.limit,
         )
@@ -172,13 +182,13 @@ def _parser(handler: Handler) -> Callable[[bytes], object]:
     return parse
 
 
-def _refusing(method: Method) -> Handler:
+def _refusing(method: Method, problem: Callable[[], Problem]) -> Handler:
     """Refuses a call. For gRPC it takes a stream, so that the request is neither awaited nor parsed."""
 
     async def refuse(_: object, context: Context) -> None:
         served = Served(method, context)
         try:
-            await served.fail(Overloaded(retry_after=OVERLOADED))
+            await served.fail(problem())
         finally:
             served.end()
 

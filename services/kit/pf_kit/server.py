@@ -39,6 +39,9 @@ logger = logging.getLogger(__name__)
 
 S = TypeVar("S")
 
+REFUSING = 0.05
+"""Seconds for which a server that drains refuses calls before it stops. gRPC would drop those that it has received but
+not begun, as CANCELLED, which few clients try again; what is refused they do try again."""
 LEAVE = 1.0
 """Seconds after the last call in which watches have ended; other streams are cut off then."""
 
@@ -90,7 +93,7 @@ class ServiceServer:
         self._streams = Limit(limits.streams, limits.streams_per_caller)
         self._health = Health(service.database.log)
         self._handlers = _Handlers()
-        self._server: aio.Server | None = None
+        self._running: _Running | None = None
         self.addresses: tuple[str, ...] = ()
         """Where it listens, with the ports that were chosen; empty before it does."""
         self.admin_port = 0
@@ -110,30 +113,34 @@ class ServiceServer:
         self._add_common()
         admin = AdminPort(self._service.registry, lambda: self._health.ready)
         forwarder = Forwarder(self._service.leader, self._open_channel)
-        self._server = self._assembled(forwarder)
+        boundary = Boundary(self._surroundings(forwarder), self._handlers.handlers)
+        server = self._assembled(boundary)
         async with admin.listening(self._settings.admin) as self.admin_port:
             credentials = server_credentials(self._settings.tls)
-            self.addresses = tuple(listen(self._server, self._settings.listen, credentials))
-            await self._server.start()
+            self.addresses = tuple(listen(server, self._settings.listen, credentials))
+            await server.start()
+            self._running = _Running(server, boundary)
             logger.info("serving", extra={"addresses": self.addresses, "admin_port": self.admin_port})
             try:
                 yield
             finally:
-                await self._server.stop(None)
+                await server.stop(None)
                 await forwarder.close()
 
     async def drain(self) -> None:
         """Ends the service without harm: watches end, new calls are refused, those under way finish in the grace."""
-        if self._server is None:
+        if self._running is None:
             return
         logger.info("draining", extra={"calls": self._calls.under_way, "streams": self._streams.under_way})
         await self._health.drain()
         self._service.watches.close()
-        stopping = asyncio.create_task(self._server.stop(self._settings.grace_seconds))
+        self._running.boundary.close()
+        await asyncio.sleep(REFUSING)
+        stopping = asyncio.create_task(self._running.server.stop(self._settings.grace_seconds))
         quiet = asyncio.create_task(self._quiet())
         await asyncio.wait([stopping, quiet], return_when=asyncio.FIRST_COMPLETED)
         quiet.cancel()
-        await self._server.stop(None)
+        await self._running.server.stop(None)
         await stopping
 
     async def _quiet(self) -> None:
@@ -152,14 +159,14 @@ class ServiceServer:
         reflected = reflection.aio.ReflectionServicer([*self._handlers.services, reflection.SERVICE_NAME])
         self.add(reflection_pb2_grpc.add_ServerReflectionServicer_to_server, reflected)
 
-    def _assembled(self, forwarder: Forwarder) -> aio.Server:
+    def _assembled(self, boundary: Boundary) -> aio.Server:
         limits = self._settings.limits
         server = aio.server(
             options=_options(limits),
             # The limits proper are ours. This one also counts calls whose request has not come yet, and health checks.
             maximum_concurrent_rpcs=2 * (limits.calls + limits.streams),
         )
-        server.add_generic_rpc_handlers((Boundary(self._surroundings(forwarder), self._handlers.handlers),))
+        server.add_generic_rpc_handlers((boundary,))
         return server
 
     def _surroundings(self, forwarder: Forwarder) -> Surroundings:
@@ -182,6 +189,14 @@ class ServiceServer:
 
     def _open_channel(self, address: str) -> aio.Channel:
         return open_channel_without_retries(address, client_tls(self._settings.tls))
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """A server that listens, and where its calls enter."""
+
+    server: aio.Server
+    boundary: Boundary
 
 
 class _Handlers:

@@ -1,0 +1,176 @@
+"""Calls that only the leader can answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from paddleflow.problems import DeadlineExceeded, NoLeader, QueueNotFound, TokenMissing
+from pf_kit.call import current_call
+from pf_kit.clock import SystemClock
+from pf_kit.forward import FORWARDED, Forwarder
+from pf_kit.leading import LeaseLeader
+from pf_kit.leases import Leadership, Lease, MemoryLeases
+from support.kit_client import ALICE, Running, problem, running, settings
+from support.kit_echo.app import Echo
+from support.kit_echo.stubs import echo_pb2
+
+
+@dataclass
+class Told:
+    """A leader that is told by hand."""
+
+    leading: bool = False
+    at: str = ""
+
+    async def address(self) -> str:
+        if not self.at:
+            raise NoLeader
+        return self.at
+
+
+def lead(echo: Running, text: str = "hi", **options: Any) -> Any:
+    return echo.stub.Lead(echo_pb2.HelloRequest(text=text, request_id="r1"), **{"metadata": ALICE, **options})
+
+
+async def test_the_leader_answers_whomever_is_asked() -> None:
+    told = Told()
+    async with (
+        running(Echo(settings(), leader=Told(leading=True))) as leader,
+        running(Echo(settings(), leader=told)) as follower,
+    ):
+        told.at = leader.server.addresses[0]
+
+        async def tell(text: str) -> str:
+            call = current_call()
+            return f"{text} {call.principal.label} {round(call.deadline - time.monotonic())}"
+
+        leader.servicer.answer = tell
+        assert (await lead(follower, timeout=9)).text == "hi user/alice 9"
+        told.leading = True
+        assert (await lead(follower)).text == "hi"
+
+
+async def test_a_problem_of_the_leader_arrives_word_for_word() -> None:
+    told = Told()
+    async with (
+        running(Echo(settings(), leader=Told(leading=True))) as leader,
+        running(Echo(settings(), leader=told)) as follower,
+    ):
+        told.at = leader.server.addresses[0]
+
+        async def fail(text: str) -> str:
+            raise QueueNotFound(text, metadata={"queue": "a"})
+
+        leader.servicer.answer = fail
+        arrived = await problem(lead(follower, "none such"))
+        assert (type(arrived), arrived.message, arrived.metadata) == (QueueNotFound, "none such", {"queue": "a"})
+
+
+async def test_a_deadline_ends_at_both() -> None:
+    told, cancelled = Told(), asyncio.Event()
+    async with (
+        running(Echo(settings(), leader=Told(leading=True))) as leader,
+        running(Echo(settings(), leader=told)) as follower,
+    ):
+        told.at = leader.server.addresses[0]
+
+        async def hang(text: str) -> str:
+            try:
+                await asyncio.sleep(30)
+            finally:
+                cancelled.set()
+            return text
+
+        leader.servicer.answer = hang
+        assert type(await problem(lead(follower, timeout=0.3))) is DeadlineExceeded
+        await asyncio.wait_for(cancelled.wait(), 5)
+
+
+async def test_strangers_are_refused_before_anything_is_handed_on() -> None:
+    async with running(Echo(settings(), leader=Told(at="127.0.0.1:1"))) as follower:
+        assert type(await problem(lead(follower, metadata=()))) is TokenMissing
+
+
+@pytest.mark.parametrize("at", ["", "127.0.0.1:1"])
+async def test_without_a_leader_the_caller_is_to_try_again(at: str) -> None:
+    async with running(Echo(settings(), leader=Told(at=at))) as follower:
+        assert type(await problem(lead(follower, timeout=20))) is NoLeader
+
+
+async def test_two_that_take_each_other_for_the_leader_do_not_send_a_call_round() -> None:
+    one, other = Told(), Told()
+    async with (
+        running(Echo(settings(), leader=one)) as first,
+        running(Echo(settings(), leader=other)) as second,
+    ):
+        one.at, other.at = second.server.addresses[0], first.server.addresses[0]
+        assert type(await problem(lead(first))) is NoLeader
+        assert type(await problem(lead(first, metadata=(*ALICE, (FORWARDED, "1"))))) is NoLeader
+
+
+async def test_a_new_leader_is_followed_while_the_old_one_finishes() -> None:
+    told = Told()
+    async with (
+        running(Echo(settings(), leader=Told(leading=True))) as old,
+        running(Echo(settings(), leader=Told(leading=True))) as new,
+        running(Echo(settings(), leader=told)) as follower,
+    ):
+        told.at = old.server.addresses[0]
+        begun, go_on = asyncio.Event(), asyncio.Event()
+
+        async def slow(text: str) -> str:
+            begun.set()
+            await go_on.wait()
+            return f"old {text}"
+
+        old.servicer.answer = slow
+        late = asyncio.ensure_future(lead(follower, "late"))
+        await begun.wait()
+        told.at = new.server.addresses[0]
+        assert (await lead(follower, "soon")).text == "soon"
+        go_on.set()
+        assert (await late).text == "old late"
+
+
+async def test_a_stream_cannot_be_led() -> None:
+    class Handler:
+        request_streaming, response_streaming = False, True
+
+    with pytest.raises(TypeError, match="/s/Watch"):
+        Forwarder(Told(), lambda _: None).handler("/s/Watch", Handler())  # type: ignore[arg-type,return-value]
+
+
+async def test_the_lease_says_who_leads() -> None:
+    clock = SystemClock()
+    leases = MemoryLeases(clock)
+    leadership = Leadership(leases, name="admission", holder="me", address="a:1", clock=clock)
+    leader = LeaseLeader(leadership, leases, "admission", clock)
+    with pytest.raises(NoLeader):
+        await leader.address()
+    assert await leases.acquire("admission", "other", "b:2", 60)
+    later = LeaseLeader(leadership, leases, "admission", clock)
+    assert await later.address() == "b:2"
+    assert not later.leading
+
+
+async def test_the_lease_is_not_read_for_every_call() -> None:
+    class Counting:
+        read_count = 0
+
+        async def read(self, name: str) -> Lease | None:
+            self.read_count += 1
+            return Lease(name, "other", "b:2", 1, datetime.now(UTC))
+
+    store: Any = Counting()
+    clock = SystemClock()
+    leadership = Leadership(store, name="n", holder="me", address="a:1", clock=clock)
+    leader = LeaseLeader(leadership, store, "n", clock)
+    for _ in range(10):
+        assert await leader.address() == "b:2"
+    assert store.read_count == 1

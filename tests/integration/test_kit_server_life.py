@@ -1,0 +1,227 @@
+"""The life of a service's process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from grpc import aio
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from paddleflow.channel import open_channel
+from paddleflow.problems import ShuttingDown
+from pf_kit.lifecycle import LoopEnded, Stop, serve
+from support.kit_client import ALICE, KEY, Running, problem, running, settings
+from support.kit_echo.app import Echo
+from support.kit_echo.stubs import echo_pb2, echo_pb2_grpc
+
+TESTS = Path(__file__).parent.parent
+
+
+def environment(tmp_path: Path, **more: str) -> dict[str, str]:
+    (tmp_path / "key.pem").write_bytes(KEY)
+    ours = {"PF_ECHO_KEY_FILE": str(tmp_path / "key.pem"), "PF_ECHO_SERVER_LISTEN": "127.0.0.1:0", **more}
+    return {**os.environ, "PYTHONPATH": str(TESTS), **ours}
+
+
+class Process:
+    """The echo service as a process of its own."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self.lines: list[dict[str, Any]] = []
+
+    async def line(self, message: str) -> dict[str, Any]:
+        """The next line of its log with this message."""
+        assert self._process.stderr is not None
+        async with asyncio.timeout(20):
+            while text := await self._process.stderr.readline():
+                self.lines.append(json.loads(text))
+                if self.lines[-1]["message"] == message:
+                    return self.lines[-1]
+        raise AssertionError(f"no line {message!r} in {self.lines}")
+
+    def send(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
+    async def code(self) -> int:
+        async with asyncio.timeout(20):
+            return await self._process.wait()
+
+
+@asynccontextmanager
+async def started(environ: dict[str, str]) -> AsyncIterator[Process]:
+    command = [sys.executable, "-m", "support.kit_echo.app"]
+    process = await asyncio.create_subprocess_exec(*command, env=environ, stderr=subprocess.PIPE)
+    try:
+        yield Process(process)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def command(environ: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, "-m", "support.kit_echo.app", *arguments]
+    return subprocess.run(words, env=environ, capture_output=True, text=True, timeout=20)
+
+
+async def test_a_process_serves_and_ends_gently(tmp_path: Path) -> None:
+    async with started(environment(tmp_path)) as process:
+        serving = await process.line("serving")
+        assert serving["service"] == "echo"
+        async with open_channel(serving["addresses"][0], None) as channel:
+            stub = echo_pb2_grpc.EchoServiceStub(channel)
+            watch = stub.WatchNotes(echo_pb2.WatchNotesRequest(), metadata=ALICE)
+            await watch.read()
+            process.send(signal.SIGTERM)
+            assert type(await problem(watch.read())) is ShuttingDown
+            await process.line("stopped")
+        assert await process.code() == 0
+
+
+async def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
+    """A call that another server would have to wait for: the health's watch, which never ends by itself."""
+    async with started(environment(tmp_path, PF_ECHO_SERVER_GRACE_SECONDS="60")) as process:
+        serving = await process.line("serving")
+        channel = aio.insecure_channel(serving["addresses"][0])
+        health: Any = health_pb2_grpc.HealthStub(channel)
+        watch = health.Watch(health_pb2.HealthCheckRequest())
+        await watch.read()
+        process.send(signal.SIGTERM)
+        await process.line("draining")
+        process.send(signal.SIGTERM)
+        await process.line("stopped before the end")
+        assert await process.code() == 1
+        await channel.close()
+
+
+def test_version_config_and_help_are_shown(tmp_path: Path) -> None:
+    environ = environment(tmp_path)
+    assert command(environ, "--version").stdout == "pf-echo 1.0\n"
+    shown = command(environ, "--print-config").stdout.splitlines()
+    assert "PF_ECHO_KEY=***" in shown
+    assert "PF_ECHO_SERVER_LIMITS_CALLS=400" in shown
+    assert "PF_ECHO_SERVER_GRACE_SECONDS" in command(environ, "--help").stdout
+
+
+def test_wrong_settings_are_told_and_nothing_starts(tmp_path: Path) -> None:
+    done = command(environment(tmp_path, PF_ECHO_SERVER_GRACE_SECOND="1", PF_ECHO_LOG_LEVEL="loud"))
+    assert done.returncode == 2
+    assert "PF_ECHO_SERVER_GRACE_SECOND: no such setting; did you mean PF_ECHO_SERVER_GRACE_SECONDS?" in done.stderr
+    assert "PF_ECHO_LOG_LEVEL: 'loud' is not one of debug, info, warning, error" in done.stderr
+
+
+async def test_a_port_that_is_taken_ends_the_process_with_a_line(tmp_path: Path) -> None:
+    async with running(Echo(settings())) as echo:
+        done = await asyncio.to_thread(command, environment(tmp_path, PF_ECHO_SERVER_LISTEN=echo.server.addresses[0]))
+    assert done.returncode == 1
+    last = json.loads(done.stderr.splitlines()[-1])
+    assert (last["level"], last["message"]) == ("critical", "cannot serve")
+    assert echo.server.addresses[0] in last["why"]
+
+
+async def crash() -> None:
+    await asyncio.sleep(0.01)
+    raise ZeroDivisionError
+
+
+async def end() -> None:
+    await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize(("loop", "error"), [(crash, ZeroDivisionError), (end, LoopEnded)])
+async def test_a_loop_that_ends_ends_the_process(
+    loop: Any, error: type[Exception], caplog: pytest.LogCaptureFixture
+) -> None:
+    server, _ = Echo(settings()).build()
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await asyncio.wait_for(serve(server, {"sweeper": loop}, Stop()), 10)
+    assert caught.value.subgroup(error)
+    if error is ZeroDivisionError:
+        (record,) = (record for record in caplog.records if record.message == "a loop crashed")
+        assert vars(record)["loop"] == "sweeper"
+
+
+async def test_calls_under_way_are_finished_before_the_end() -> None:
+    async with running(Echo(settings())) as echo:
+        begun, answers = asyncio.Event(), []
+
+        async def dawdle(text: str) -> str:
+            begun.set()
+            await asyncio.sleep(0.3)
+            return text
+
+        echo.servicer.answer = dawdle
+        call = asyncio.ensure_future(echo.stub.Hello(echo_pb2.HelloRequest(text="late")))
+        await begun.wait()
+        echo.stop.asked.set()
+        answers.append((await call).text)
+    assert answers == ["late"]
+
+
+async def test_a_call_that_does_not_end_is_cut_off_after_the_grace() -> None:
+    loop = asyncio.get_running_loop()
+    async with running(Echo(settings(grace_seconds=0.3))) as echo:
+        begun, cut = asyncio.Event(), asyncio.Event()
+
+        async def hang(text: str) -> str:
+            begun.set()
+            try:
+                await asyncio.sleep(60)
+            finally:
+                cut.set()
+            return text
+
+        echo.servicer.answer = hang
+        call = asyncio.ensure_future(echo.stub.Hello(echo_pb2.HelloRequest(), timeout=20))
+        await begun.wait()
+        asked = loop.time()
+        echo.stop.asked.set()
+        await cut.wait()
+        assert 0.2 < loop.time() - asked < 3
+        with pytest.raises(aio.AioRpcError):
+            await call
+
+
+async def test_servers_that_take_turns_under_load_lose_no_call() -> None:
+    """Two servers behind one channel, each stopped and started again while callers go on."""
+    first = settings()
+    async with running(Echo(first)) as one, running(Echo(first)) as other:
+        addresses = [one.server.addresses[0], other.server.addresses[0]]
+        async with open_channel(f"ipv4:{','.join(addresses)}", None) as channel:
+            done = asyncio.Event()
+            callers = [asyncio.ensure_future(call_until(done, channel)) for _ in range(20)]
+            await asyncio.sleep(0.3)
+            await replaced(one)
+            await asyncio.sleep(0.3)
+            async with running(Echo(settings(listen=(addresses[0],)))):
+                await asyncio.sleep(0.5)
+                await replaced(other)
+                await asyncio.sleep(0.5)
+                done.set()
+                assert sum(await asyncio.gather(*callers)) > 200
+
+
+async def replaced(served: Running) -> None:
+    """Stops a server as a rolling restart does, and waits until it is gone."""
+    served.stop.asked.set()
+    await asyncio.wait([served.serving])
+
+
+async def call_until(done: asyncio.Event, channel: aio.Channel) -> int:
+    stub, count = echo_pb2_grpc.EchoServiceStub(channel), 0
+    while not done.is_set():
+        reply = await stub.Hello(echo_pb2.HelloRequest(text=str(count)), timeout=10)
+        assert reply.text == str(count)
+        count += 1
+    return count
