@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-# gRPC waits for its threads before each fork, now and then for ever. What is forked here becomes another program at once.
+# gRPC waits for its threads before each fork, now and then for ever. What is forked here only becomes another program.
 os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
 
 pytest_plugins = ["fixtures_client", "fixtures_queue", "fixtures_servers"]
