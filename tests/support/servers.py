@@ -62,9 +62,13 @@ def listens(address: Path) -> bool:
 
 
 class PostgresServer:
-    """A Postgres of its own; `start` after `stop` or `kill` finds the same data."""
+    """A Postgres of its own; `start` after `stop` or `kill` finds the same data.
 
-    def __init__(self) -> None:
+    A process that dies loses nothing that the kernel has; only what measures needs one that also survives a machine.
+    """
+
+    def __init__(self, *, durable: bool = False) -> None:
+        self._sync = "on" if durable else "off"
         self.folder = short_folder()
         self._account = unprivileged_account()
         self._bin = self._binaries()
@@ -133,9 +137,8 @@ class PostgresServer:
             "unix_socket_directories": str(self.folder),
             "max_connections": "60",
             "shared_buffers": "16MB",
-            # A process that dies loses nothing that the kernel has: only a machine that dies would.
-            "fsync": "off",
-            "full_page_writes": "off",
+            "fsync": self._sync,
+            "full_page_writes": self._sync,
             "logging_collector": "off",
             "timezone": "UTC",
         }
