@@ -39,6 +39,8 @@ class Progress:
     """True once the token stands for all that exists: before that, resuming from it could miss things."""
     told: bool = False
     """True once the watcher has seen something since the beginning."""
+    reached: bool = False
+    """True once the server has said anything."""
     failing_since: float | None = None
     """When the present failures began, in `time.monotonic` seconds; None while all is well."""
     failures: int = 0
@@ -49,7 +51,7 @@ class Progress:
 
     def advanced(self, resume_token: str, *, caught_up: bool) -> Progress:
         """After a message of the server."""
-        return Progress(resume_token, settled=self.settled or caught_up, told=True)
+        return Progress(resume_token, settled=self.settled or caught_up, told=True, reached=True)
 
     def failed(self, now: float) -> Progress:
         """After the stream broke."""
@@ -60,8 +62,14 @@ class Progress:
         """Back at the beginning, with nothing seen."""
         return replace(self, resume_token="", settled=False, told=False)
 
-    def exhausted(self, now: float, patience: float) -> bool:
-        """True if the failures have lasted longer than `patience` seconds."""
+    def gives_up(self, step: Step, now: float, patience: float) -> bool:
+        """True if there is no use in trying on.
+
+        A server that went away may come back, for as long as `patience` seconds. One that never said anything has
+        been tried long enough by the call itself.
+        """
+        if step is Step.GIVE_UP or (step is Step.RESUME and not self.reached):
+            return True
         return self.failing_since is not None and now - self.failing_since > patience
 
     def delay(self, chance: float) -> float:

@@ -14,7 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from paddleflow.common.v1.info_pb2 import AuditRecord
 from support.command_line import CommandLine
+from support.fake_paddleflow import FakePaddleFlow
+from support.fake_services import BEGAN
 
 FOLDER = Path(__file__).with_name("transcripts")
 
@@ -42,7 +45,13 @@ def replay(command_line: CommandLine, text: str) -> str:
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.txt")))
-def test_commands_look_as_written_down(command_line: CommandLine, name: str) -> None:
+def test_commands_look_as_written_down(fake: FakePaddleFlow, command_line: CommandLine, name: str) -> None:
+    fake.world.audit = [
+        AuditRecord(
+            id=1, create_time=BEGAN, actor="user/root", method="/s/CreateQueue", subject="queue/a", peer="unix:"
+        ),
+        AuditRecord(id=2, create_time=BEGAN, actor="service/job", on_behalf_of="user/alice", method="/s/DeleteQueue"),
+    ]
     path = FOLDER / f"{name}.txt"
     written = path.read_text()
     replayed = replay(command_line, written).replace(version("paddleflow"), "2.0.0.dev0")

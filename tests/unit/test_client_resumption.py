@@ -61,10 +61,18 @@ def test_until_the_first_bookmark_the_token_stands_for_nothing() -> None:
 
 
 def test_patience_counts_from_the_first_failure_and_ends_with_a_message() -> None:
-    progress = Progress.begin("").failed(100.0).failed(130.0)
-    assert not progress.exhausted(159.0, 60.0)
-    assert progress.exhausted(161.0, 60.0)
-    assert not progress.advanced("t", caught_up=True).failed(200.0).exhausted(201.0, 60.0)
+    progress = Progress.begin("").advanced("t", caught_up=True).failed(100.0).failed(130.0)
+    assert not progress.gives_up(Step.RESUME, 159.0, 60.0)
+    assert progress.gives_up(Step.RESUME, 161.0, 60.0)
+    assert not progress.advanced("t", caught_up=True).failed(200.0).gives_up(Step.RESUME, 201.0, 60.0)
+
+
+def test_a_server_that_never_answered_is_given_up_at_once() -> None:
+    progress = Progress.begin("old").failed(100.0)
+    assert progress.gives_up(Step.RESUME, 100.0, 60.0)
+    assert not progress.gives_up(Step.LOG_IN, 100.0, 60.0)
+    assert not progress.gives_up(Step.START_OVER, 100.0, 60.0)
+    assert progress.restarted().gives_up(Step.GIVE_UP, 100.0, 60.0)
 
 
 @given(st.integers(1, 10_000), st.floats(0, 1))

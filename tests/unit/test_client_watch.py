@@ -171,6 +171,12 @@ def test_a_server_that_stays_away_is_given_up(fake: FakePaddleFlow) -> None:
             next(watching)
 
 
+def test_a_server_that_is_not_there_is_told_at_once(fake: FakePaddleFlow) -> None:
+    fake.stop()
+    with paddleflow.connect(fake.address, token="t") as client, pytest.raises(Unavailable):
+        next(client.queues.watch())
+
+
 def test_a_watch_begins_where_an_earlier_one_ended(fake: FakePaddleFlow) -> None:
     fake.world.streams = [Stream([told("t8", "updated a")], silent=True)]
     with paddleflow.connect(fake.address, user="root", password=PASSWORD) as client:

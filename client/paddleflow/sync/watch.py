@@ -43,8 +43,8 @@ def watch(
 ) -> Iterator[WatchItem[T]]:
     """What happens, without a gap, over as many streams as it takes.
 
-    Raises the last problem if it is not one that time mends, or when the server stays away longer than the
-    connection's patience.
+    Raises the last problem if it is not one that time mends, if the server does not answer from the start, or when it
+    stays away longer than the connection's patience.
     """
     progress = Progress.begin(request.resume_token)
     while True:
@@ -61,7 +61,7 @@ def watch(
         now = time.monotonic()
         progress = progress.failed(now)
         step = next_step(problem, can_log_in=session.can_log_in)
-        if step is Step.GIVE_UP or progress.exhausted(now, session.connection.patience):
+        if progress.gives_up(step, now, session.connection.patience):
             raise problem
         if step is Step.START_OVER or (progress.told and not progress.settled):
             progress = progress.restarted()
