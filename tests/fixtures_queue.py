@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
 from pf_kit.postgres.migrate import migrate
 from support.databases import fresh_database
 from support.queue_process import QueueProcess
+from support.queue_site import QueueSite, opened_site
 from support.servers import PostgresServer, ValkeyServer
 from support.stores import MIGRATIONS
 
@@ -35,3 +36,10 @@ def queue_process(postgres_server: PostgresServer, valkey_server: ValkeyServer) 
         yield process
         process.remove()
         runner.run(database.__aexit__(None, None, None))
+
+
+@pytest.fixture
+async def site(queue_process: QueueProcess) -> AsyncIterator[QueueSite]:
+    """The running service, as root and others call it, with a cluster of the test's own."""
+    async with opened_site(queue_process) as opened:
+        yield opened

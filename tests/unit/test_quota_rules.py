@@ -220,6 +220,15 @@ REFUSED = {
         "queue.min.amounts.cpu",
         machines=machines(cpu=12_000, memory=64 * GI),
     ),
+    "more than the machines, without a ceiling of its own": Refused(
+        queue("new", min={"cpu": 12_001}),
+        MinExceedsCluster,
+        "queue 'new': the queues at the top of cluster 'main' would be guaranteed 12.001 cores of cpu, more than its"
+        " shared machines have, 12 cores; lower min, or add machines",
+        "queue.min.amounts.cpu",
+        standing=(),
+        machines=machines(cpu=12_000),
+    ),
     "more than the machines dedicated to it": Refused(
         physical("iso", min={"cpu": 5_000}, max={"cpu": 5_000}),
         MinExceedsCluster,
@@ -351,6 +360,7 @@ INHERITING = (queue("top", min={"cpu": 4_000}), queue("child", "top", min={"cpu"
         pytest.param(queue("top", min={"cpu": 3_000}), id="a guarantee lowered, though not enough"),
         pytest.param(queue("child", "top", min={"cpu": 2_000}, max={"cpu": 2_000, GPU: 1}), id="ceilings lowered"),
         pytest.param(queue("child", "top", min={"cpu": 2_000}, max={"cpu": 3_000}), id="a ceiling taken away"),
+        pytest.param(queue("child", "top", min={"cpu": 2_000}), id="all ceilings taken away"),
         pytest.param(queue("new"), id="another queue that is promised nothing"),
         pytest.param(queue("new", "top", max={"cpu": 1_000}), id="another queue within what is left"),
     ],
@@ -362,7 +372,7 @@ def test_what_machines_broke_by_going_does_not_stand_in_the_way(change: Queue) -
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        pytest.param(queue("top", min={"cpu": 4_001}), MinExceedsMax, id="a guarantee raised"),
+        pytest.param(queue("top", min={"cpu": 4_001}), MinExceedsCluster, id="a guarantee raised"),
         pytest.param(queue("new", min={"cpu": 1}), MinExceedsCluster, id="another guarantee"),
         pytest.param(
             queue("child", "top", min={"cpu": 2_000}, max={"cpu": 3_001, GPU: 2}), MaxExceedsParent, id="a max raised"

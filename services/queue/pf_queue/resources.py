@@ -30,7 +30,7 @@ class Excess:
 
 
 class Resources(Mapping[str, int]):
-    """Amount by resource name; a value, never changed.
+    """Amount by resource name, in the order of names; a value, never changed.
 
     What an absent name means depends on what the amounts are for. Of a *demand* (a guarantee, what is used) it is 0:
     ask with `amount`. Of a *limit* (a ceiling) it means that the resource is not declared: ask with `in`.
@@ -39,7 +39,7 @@ class Resources(Mapping[str, int]):
     __slots__ = ("_amounts",)
 
     def __init__(self, amounts: Mapping[str, int] | None = None) -> None:
-        self._amounts = dict(amounts or {})
+        self._amounts = dict(sorted(amounts.items())) if amounts else {}
 
     def __getitem__(self, name: str) -> int:
         return self._amounts[name]

@@ -7,7 +7,7 @@ it adds to the break.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -21,8 +21,8 @@ class Rule(StrEnum):
 
     KNOWN = "max of a top queue names what some machine has"
     PARENT = "max is at most the ceiling of the queue above"
-    CEILING = "min is at most the queue's own ceiling"
-    DECLARED = "lend_limit and max_per_user name what the queue has a ceiling for"
+    CEILING = "min is at most the queue's own ceiling, as far as queues set it"
+    DECLARED = "min, lend_limit and max_per_user name what the queue has a ceiling for"
     LENT = "lend_limit is at most min"
     CHILDREN = "the queues below are guaranteed at most what the queue is guaranteed"
     MACHINES = "the queues at the top are guaranteed at most what the machines have"
@@ -80,22 +80,24 @@ def _inherited(tree: Tree, queue: Queue) -> Iterator[Gap]:
     """Rules between a queue and the ceilings above it."""
     parent = tree.get(queue.parent)
     if parent is not None:
-        yield from _limited(tree, Rule.PARENT, queue, "max", queue.max.beyond(tree.ceiling(parent)), parent)
+        for excess in queue.max.beyond(tree.ceiling(parent)):
+            loose = excess.resource not in tree.limits(parent)
+            yield Gap(Rule.PARENT, queue, "max", excess, loose=loose)
     elif tree.machines is not None:
-        unknown = (Excess(name, queue.max[name], None) for name in queue.max if name not in tree.machines.capacity)
-        yield from (Gap(Rule.KNOWN, queue, "max", excess, loose=True) for excess in unknown)
+        for excess in _undeclared(queue.max, tree.machines.capacity):
+            yield Gap(Rule.KNOWN, queue, "max", excess, loose=True)
+    # What the machines limit is left to the rule on machines: all guarantees together count there.
+    for excess in queue.min.beyond(tree.limits(queue)):
+        if excess.limit is not None:
+            yield Gap(Rule.CEILING, queue, "min", excess, loose=False)
     ceiling = tree.ceiling(queue)
-    yield from _limited(tree, Rule.CEILING, queue, "min", queue.min.beyond(ceiling), queue)
-    for field, named in (("lend_limit", queue.lend_limit), ("max_per_user", queue.max_per_user)):
-        undeclared = (excess for excess in named.beyond(ceiling) if excess.limit is None)
-        yield from _limited(tree, Rule.DECLARED, queue, field, undeclared, queue)
+    for field, named in (("min", queue.min), ("lend_limit", queue.lend_limit), ("max_per_user", queue.max_per_user)):
+        for excess in _undeclared(named, ceiling):
+            yield Gap(Rule.DECLARED, queue, field, excess, loose=True)
 
 
-def _limited(
-    tree: Tree, rule: Rule, queue: Queue, field: str, found: Iterable[Excess], limiting: Queue
-) -> Iterator[Gap]:
-    for excess in found:
-        yield Gap(rule, queue, field, excess, loose=excess.resource not in tree.limits(limiting))
+def _undeclared(named: Resources, limit: Resources) -> Iterator[Excess]:
+    return (excess for excess in named.beyond(limit) if excess.limit is None)
 
 
 def _children(tree: Tree, queue: Queue) -> Iterator[Gap]:
