@@ -107,7 +107,7 @@ steps = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(steps, max_size=8))
 def test_what_is_on_the_bus_never_hides_an_event(story: list[tuple[str, int]]) -> None:
     """Whatever relays died of and Redis lost: a reader either gets the next event, or notices that it is missing."""

@@ -78,7 +78,7 @@ troubles = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(troubles, min_size=1, max_size=4), st.lists(st.floats(0.1, 20), max_size=6))
 def test_never_do_two_lead_at_once(fates: list[list[Trouble]], lives: list[float]) -> None:
     run_virtually(_play(fates, lives))
