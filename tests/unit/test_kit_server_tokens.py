@@ -155,14 +155,6 @@ def test_only_ed25519_keys_sign_and_verify() -> None:
         Verifier({key_id(public): public}, issuer="here", clock=HandClock())
 
 
-def test_the_memory_of_tokens_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pf_kit.tokens.CACHE_SIZE", 3)
-    check = verifier(HandClock())
-    for number in range(10):
-        check.verify(Signer(KEY).sign(replace(ALICE, id=str(number))))
-    assert len(check._known) == 3  # noqa: SLF001  # there is no other way to see it
-
-
 async def authenticated(metadata: Metadata, source: Source) -> Principal:
     clock = HandClock()
     return await TokenAuthenticator(verifier(clock), source, clock).authenticate(metadata)
@@ -319,8 +311,41 @@ async def test_the_memory_of_answers_is_bounded(monkeypatch: pytest.MonkeyPatch)
     assert source.asked == 4
 
 
-def test_a_signature_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    check, token = verifier(HandClock()), Signer(KEY).sign(ALICE)
-    check.verify(token)
+async def test_a_signature_is_checked_once_and_the_end_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = HandClock()
+    authenticator = TokenAuthenticator(verifier(clock), Source(), clock)
+    first = await authenticator.authenticate(sent(ALICE))
     monkeypatch.delattr("pf_kit.tokens.jwt.decode")
-    assert check.verify(token) == ALICE
+    assert await authenticator.authenticate(sent(ALICE)) == first
+    clock.wall = ALICE.expires + LEEWAY + 1
+    with pytest.raises(TokenExpired):
+        await authenticator.authenticate(sent(ALICE))
+
+
+async def test_a_known_token_is_refused_once_it_is_revoked() -> None:
+    clock, source = HandClock(), Source()
+    authenticator = TokenAuthenticator(verifier(clock), CachedTokenStatus(source, clock), clock)
+    await authenticator.authenticate(sent(ALICE))
+    source.state = TokenState(good=False, user="alice", root=False)
+    await authenticator.authenticate(sent(ALICE))
+    clock.ticks = FRESH
+    with pytest.raises(TokenRevoked):
+        await authenticator.authenticate(sent(ALICE))
+
+
+async def test_a_known_user_who_becomes_root_is_root() -> None:
+    clock, source = HandClock(), Source()
+    authenticator = TokenAuthenticator(verifier(clock), source, clock)
+    was = await authenticator.authenticate(sent(ALICE))
+    source.state = TokenState(good=True, user="alice", root=True)
+    now = await authenticator.authenticate(sent(ALICE))
+    assert (was.root, now.root) == (False, True)
+
+
+async def test_the_memory_of_tokens_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pf_kit.auth.CACHE_SIZE", 3)
+    clock = HandClock()
+    authenticator = TokenAuthenticator(verifier(clock), Source(), clock)
+    for number in range(10):
+        await authenticator.authenticate(sent(replace(ALICE, id=str(number))))
+    assert len(authenticator._known) == 3  # noqa: SLF001  # there is no other way to see it

@@ -74,13 +74,10 @@ def authorise(access: Access, principal: Principal) -> None:
         return
     if principal.kind is PrincipalKind.ANONYMOUS:
         raise TokenMissing
-    match access:
-        case Access.USER:
-            return
-        case Access.ROOT if not principal.root:
-            raise PermissionDenied("Only the user root may do this.")
-        case Access.SERVICE if not (is_service(principal) or principal.root):
-            raise PermissionDenied("Only services of this installation may do this.")
+    if access is Access.ROOT and not principal.root:
+        raise PermissionDenied("Only the user root may do this.")
+    if access is Access.SERVICE and not (is_service(principal) or principal.root):
+        raise PermissionDenied("Only services of this installation may do this.")
 
 
 def is_service(principal: Principal) -> bool:

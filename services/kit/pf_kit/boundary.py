@@ -20,7 +20,7 @@ from pf_kit.access import Rule
 from pf_kit.auth import Authenticator
 from pf_kit.forward import Forwarder
 from pf_kit.limits import OVERLOADED, Limit
-from pf_kit.served import Context, Method, Served
+from pf_kit.served import SENT, Context, Method, Served
 from pf_kit.telemetry import RpcMetrics
 from pf_kit.tracing import Tracing
 
@@ -82,6 +82,8 @@ class Boundary(grpc.GenericRpcHandler):
             if handler is None or path not in self._surroundings.rules:
                 return handler
             wrapped = self._wrapped[path] = self._wrap(path, handler)
+        # Set in the task that will run the handler: gRPC does both in one.
+        SENT.set(handler_call_details.invocation_metadata)
         if self._closing:
             return wrapped.closing
         if wrapped.limit.full:

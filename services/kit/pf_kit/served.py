@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
@@ -27,6 +28,10 @@ logger = logging.getLogger("pf_kit.calls")
 
 Context: TypeAlias = "aio.ServicerContext[Any, Any]"
 R = TypeVar("R")
+
+SENT: ContextVar[Sequence[tuple[str, str | bytes]]] = ContextVar("paddleflow-metadata")
+"""The metadata of the call that the running task serves, set when its handler is found: gRPC makes it anew, from C,
+each time that it is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +85,7 @@ class Served:
     async def begin(self) -> None:
         """Lets the caller in, and makes the call known to all that is done for it."""
         method, context = self._method, self._context
-        metadata = read_metadata(context.invocation_metadata() or ())
+        metadata = read_metadata(SENT.get())
         if method.rule.access is not Access.ANYONE:
             self._principal = await method.authenticator.authenticate(metadata)
             authorise(method.rule.access, self._principal)

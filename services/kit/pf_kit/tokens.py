@@ -7,7 +7,6 @@ seems to come from the future: the signature proves that the installation made i
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -29,8 +28,6 @@ from pf_kit.clock import Clock
 ALGORITHM = "EdDSA"
 LEEWAY = 30.0
 """Seconds by which two machines' clocks may differ."""
-CACHE_SIZE = 10_000
-"""Tokens remembered as verified, so that a signature (75 µs) is not checked with each call; about 5 MB if full."""
 MAX_SECRET = 4096
 """Characters in a token; ours have about 400."""
 
@@ -84,25 +81,17 @@ def key_id(public_key: bytes) -> str:
 
 
 class Verifier:
-    """Checks tokens, and remembers those that were good."""
+    """Checks tokens."""
 
     def __init__(self, keys: Mapping[str, bytes], *, issuer: str, clock: Clock) -> None:
         """The keys are public keys in PEM by their ids."""
         self._keys = {name: _public_key(pem) for name, pem in keys.items()}
         self._issuer = issuer
         self._clock = clock
-        self._known: OrderedDict[bytes, Claims] = OrderedDict()
 
     def verify(self, secret: str) -> Claims:
         """What the token says, if it is of this installation and its time is not over."""
-        digest = sha256(secret.encode()).digest()
-        claims = self._known.get(digest)
-        if claims is None:
-            claims = self._known[digest] = self._read(secret)
-            if len(self._known) > CACHE_SIZE:
-                self._known.popitem(last=False)
-        else:
-            self._known.move_to_end(digest)
+        claims = self._read(secret)
         if self._clock.now().timestamp() > claims.expires + LEEWAY:
             raise TokenExpired
         return claims
