@@ -131,10 +131,14 @@ async def _tell(story: list[tuple[str, int]]) -> None:
         assert setting.end_or_gap(log, start), f"a reader at {start} would wait for ever"
 
 
-async def test_events_deleted_by_hand_do_not_stop_the_relay() -> None:
+async def test_events_that_are_gone_before_they_are_published_leave_a_gap() -> None:
     setting = Setting()
     await setting.write(5)
     log = await setting.log()
     setting.database.log.trim(log[2].cursor)
     await setting.relay(Faults())
     assert [event for batch in setting.bus.entries for event in batch.events] == log[3:]
+    assert setting.bus.entries[0].previous == log[2].cursor
+    with pytest.raises(Gap):
+        setting.read()
+    assert fresh(Position(setting.database.log.epoch, log[2].cursor), setting.bus.entries) == log[3:]

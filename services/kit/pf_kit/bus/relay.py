@@ -68,7 +68,7 @@ class Relay:
         place = await self._mark.read()
         noted, noted_at = place, self._clock.monotonic()
         while True:
-            events = await self._next(place)
+            place, events = await self._next(place)
             if events:
                 await self._bus.publish(list(batches(self._log.epoch, place, events)))
                 place = events[-1].cursor
@@ -79,12 +79,15 @@ class Relay:
             if not events:
                 await self._log.commits()
 
-    async def _next(self, place: Cursor) -> Sequence[Event]:
+    async def _next(self, place: Cursor) -> tuple[Cursor, Sequence[Event]]:
+        """The next events, and the place just before them."""
         try:
-            return await self._log.events_after(place, READ_EVENTS)
+            return place, await self._log.events_after(place, READ_EVENTS)
         except ResumeTokenExpired:
-            # Somebody has deleted events by hand. Readers see the gap, and ask for what is left.
-            return await self._log.events_after(await self._log.floor(), READ_EVENTS)
+            # Events are gone that never were on the bus. What follows must not seem to follow them: readers have to see
+            # the gap, and ask the owner, who tells them to read the state anew.
+            floor = await self._log.floor()
+            return floor, await self._log.events_after(floor, READ_EVENTS)
 
 
 def batches(epoch: str, place: Cursor, events: Sequence[Event]) -> Iterator[Batch]:
