@@ -35,7 +35,7 @@ BEGINNING = Cursor(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Which transactions a snapshot sees; written as Postgres writes a ``pg_snapshot``, and small enough for a token."""
+    """Which transactions a snapshot sees; written as Postgres writes a ``pg_snapshot``, small enough for a token."""
 
     xmin: int
     """All transactions below are over."""
