@@ -1,9 +1,9 @@
-"""Old rows go, and only old ones; of the events only those that are on the bus."""
+"""Old rows go, and only old ones; whoever reads events that go is told."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 
 import pytest
@@ -20,7 +20,6 @@ from support.probe import Stored, postgres_database
 from support.waiting import eventually
 
 DAY = timedelta(days=1)
-AGE = "update outbox set create_time = now() - interval '1 year' where xid = $1 and id = $2"
 
 
 @pytest.fixture
@@ -56,24 +55,17 @@ async def kept(database: PostgresDatabase) -> list[str]:
     return [event.fact.subject.removeprefix("item/") for event in events]
 
 
-async def test_events_go_once_they_are_old_and_on_the_bus(database: PostgresDatabase, view: PostgresView) -> None:
+async def test_old_events_go_even_while_the_bus_is_away(database: PostgresDatabase, view: PostgresView) -> None:
     events = await emit(database, 5)
     await age(view, *(event.cursor for event in events[:4]))
-    sweeper = Sweeper(view, (), events=DAY)
-    await sweeper.sweep()
-    assert await kept(database) == ["k0", "k1", "k2", "k3", "k4"], "none of them is on the bus"
-    await PostgresRelayMark(view).advance(events[1].cursor)
-    await sweeper.sweep()
-    assert await kept(database) == ["k2", "k3", "k4"]
-    await PostgresRelayMark(view).advance(events[4].cursor)
-    await sweeper.sweep()
+    await Sweeper(view, (), events=DAY).sweep()
+    assert await PostgresRelayMark(view).read() == BEGINNING, "none of them was ever on the bus"
     assert await kept(database) == ["k4"], "it is not old"
 
 
 async def test_whoever_stands_behind_the_trimmed_events_is_told(database: PostgresDatabase, view: PostgresView) -> None:
     events = await emit(database, 3)
     await age(view, *(event.cursor for event in events))
-    await PostgresRelayMark(view).advance(events[2].cursor)
     await Sweeper(view, (), events=DAY).sweep()
     assert await database.log.floor() == await database.log.head() == events[2].cursor
     assert await database.log.events_after(events[2].cursor, 10) == []
@@ -85,7 +77,6 @@ async def test_events_go_from_the_front_only(database: PostgresDatabase, view: P
     """Times are those at which transactions began: they may stand in another order than the events."""
     events = await emit(database, 4)
     await age(view, events[0].cursor, events[2].cursor)
-    await PostgresRelayMark(view).advance(events[3].cursor)
     await Sweeper(view, (), events=DAY).sweep()
     assert await kept(database) == ["k1", "k2", "k3"]
 
@@ -96,7 +87,6 @@ async def test_many_batches_are_swept_in_one_go(
     monkeypatch.setattr(sweep, "BATCH", 7)
     events = await emit(database, 30)
     await age(view, *(event.cursor for event in events[:25]))
-    await PostgresRelayMark(view).advance(events[-1].cursor)
     await Sweeper(view, (), events=DAY).sweep()
     assert await kept(database) == [f"k{number}" for number in range(25, 30)]
     assert await database.log.floor() == events[24].cursor
@@ -106,19 +96,27 @@ async def test_nobody_who_reads_along_misses_an_event_without_being_told(
     database: PostgresDatabase, view: PostgresView, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sweep, "BATCH", 2)
-    events = await emit(database, 40)
-    await PostgresRelayMark(view).advance(events[-1].cursor)
-    sweeping = asyncio.create_task(Sweeper(view, (), events=timedelta(0)).sweep())
-    place, seen = BEGINNING, 0
-    try:
-        while place < events[-1].cursor:
-            (event,) = await database.log.events_after(place, 1)
-            assert event == events[seen]
-            place, seen = event.cursor, seen + 1
-    except ResumeTokenExpired:
-        assert await database.log.floor() > place
+    monkeypatch.setattr(sweep, "BREATH", 0.01)
+    await age(view, *(event.cursor for event in (await emit(database, 41))[:40]))
+    events = await database.log.events_after(BEGINNING, 100)
+    readers = range(0, 41, 5)
+    sweeping = asyncio.create_task(Sweeper(view, (), events=DAY).sweep())
+    while not sweeping.done():
+        for number in readers:
+            await is_told(database, events, number)
     await sweeping
-    assert await kept(database) == []
+    assert [await is_told(database, events, number) for number in readers] == [True] * 8 + [False]
+    assert (await database.log.floor(), await kept(database)) == (events[39].cursor, ["k40"])
+
+
+async def is_told(database: PostgresDatabase, events: Sequence[Event], number: int) -> bool:
+    """True if who has read so many events is told that the next is gone; otherwise all the others must be there."""
+    place = events[number - 1].cursor if number else BEGINNING
+    try:
+        assert await database.log.events_after(place, 100) == events[number:]
+    except ResumeTokenExpired:
+        return True
+    return False
 
 
 async def test_replies_and_audit_records_go_at_their_time(database: PostgresDatabase, view: PostgresView) -> None:
@@ -148,7 +146,6 @@ async def test_the_sweeper_sweeps_again_and_again(database: PostgresDatabase, vi
         async with database.change() as change:
             change.emit(Stored(f"k{number}", 1))
         head = await database.log.head()
-        await PostgresRelayMark(view).advance(head)
 
         async def swept(head: Cursor = head) -> bool:
             return await database.log.floor() == head

@@ -101,13 +101,14 @@ select name, holder, address, fence, expires from leases where name = $1 and exp
 select true from leases where name = $1 and fence = $2 for key share
 
 -- trim_outbox --
--- Forgets what is older than $1, at most $2 events, and nothing that is not on the bus yet. The order of times is not
--- the order of events: what comes after an event that stays must stay as well.
+-- Forgets what is older than $1, at most $2 events, whether or not it was ever on the bus: while that is away nothing must
+-- pile up here for ever, and readers of the bus see the gap. The order of times is not the order of events: what comes
+-- after an event that stays must stay as well.
 with oldest as (
     select xid, id, create_time from outbox order by xid, id limit $2
 ), stays as (
     select xid, id from oldest
-    where create_time >= now() - $1::interval or (xid, id) > (select xid, id from relay_cursor)
+    where create_time >= now() - $1::interval
     order by xid, id
     limit 1
 ), gone as (
