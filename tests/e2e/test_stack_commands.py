@@ -7,17 +7,17 @@ import subprocess
 
 import pytest
 
+from pf_stack.state import running_state
 from support.stacks import Stack, new_stack, processes_of, wait_until
 
 pytestmark = [pytest.mark.xdist_group("stack"), pytest.mark.timeout(180)]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_in_the_foreground_it_stays_until_it_is_told_to_stop(stack: Stack, number: signal.Signals) -> None:
+def test_in_the_foreground_it_stays_until_it_is_told_to_stop(stack: Stack) -> None:
     stack.pf("down")
     process = stack.start("up", "--foreground")
     wait_until(lambda: stack.status()["ready"])
-    process.send_signal(number)
+    process.send_signal(signal.SIGTERM)
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 0, said
     assert "PaddleFlow is up" in said
@@ -58,6 +58,22 @@ def test_a_service_that_cannot_start_is_quoted_and_nothing_is_left_running() -> 
         assert list(processes_of(stack.data)) == []
         # The first password was never shown: it is, once the mistake is mended.
         assert "Password of root: " in stack.pf("up")
+
+
+def test_in_the_foreground_a_refusal_is_told_as_well(stack: Stack) -> None:
+    said = stack.pf("up", "--foreground", "--data", str(stack.folder), status=1)
+    assert "not a data folder of PaddleFlow" in said
+
+
+def test_an_interrupted_up_leaves_the_start_to_the_supervisor(stack: Stack) -> None:
+    stack.pf("down")
+    start = stack.start("up")
+    wait_until(lambda: running_state(stack.data / "state.json") is not None)
+    start.send_signal(signal.SIGINT)
+    said, _ = start.communicate(timeout=60)
+    assert start.returncode == 1
+    assert "goes on starting in the background" in said
+    wait_until(lambda: stack.status()["ready"])
 
 
 def test_the_doctor_has_nothing_to_mend_in_a_running_stack(stack: Stack) -> None:

@@ -33,9 +33,9 @@ def test_the_first_start_shows_the_password_once_and_it_is_kept_for_the_client_o
 def test_the_command_line_works_at_once(stack: Stack) -> None:
     options = stack.options()
     options["env"]["PADDLEFLOW_CONFIG"] = str(stack.data / "client" / "paddleflow.ini")
-    command = [str(BIN / "paddleflow"), "--output", "json", "queue", "list"]
+    command = [str(BIN / "paddleflow"), "--output", "json", "queue", "show", "default-queue"]
     listed = subprocess.run(command, capture_output=True, text=True, check=True, **options)
-    assert "default-queue" in listed.stdout
+    assert '"name": "default-queue"' in listed.stdout
 
 
 def test_another_data_folder_than_the_default_leaves_the_home_alone(stack: Stack, first_words: str) -> None:
@@ -122,7 +122,7 @@ def test_what_is_written_down_of_a_dead_stack_harms_no_other_process(stack: Stac
 
 
 def test_two_stacks_live_side_by_side(stack: Stack) -> None:
-    with new_stack() as other:
+    with new_stack(name="Füße, 100 % & more") as other:
         other.pf("up")
         with stack.connect() as ours, other.connect() as theirs:
             theirs.queues.create(Queue("only-there", max={"cpu": 1000}))

@@ -32,10 +32,12 @@ class Stack:
     runner: OrdinaryPython = field(default_factory=lambda: OrdinaryPython(sys.executable))
     is_default: bool = False
     """True for the data folder that is used if none is named."""
+    name: str = "data"
+    """Of the data folder otherwise."""
 
     @property
     def data(self) -> Path:
-        return self.home / ".local" / "share" / "paddleflow" if self.is_default else self.folder / "data"
+        return self.home / ".local" / "share" / "paddleflow" if self.is_default else self.folder / self.name
 
     @property
     def home(self) -> Path:

@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pf_stack.client_config import Entry, configure_client, merge, read_entry
@@ -23,6 +23,7 @@ def test_an_entry_is_written_into_an_empty_file_and_read_again() -> None:
     assert read_entry(text) == OURS
 
 
+@settings(deadline=None)
 @given(st.text(st.characters(blacklist_categories=("Cs", "Cc", "Zs", "Zl", "Zp")), min_size=1))
 def test_any_password_is_read_as_it_was_written(password: str) -> None:
     entry = Entry("127.0.0.1", 8999, "root", password)

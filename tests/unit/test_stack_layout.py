@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pf_stack.layout import LONGEST_SOCKET, MAX_SOCKET_PATH, Layout, default_data, layout_of
+from pf_stack.layout import LONGEST_SOCKET, MAX_SOCKET_PATH, PLAIN, Layout, default_data, layout_of
 
 
 def test_an_ordinary_users_data_lie_where_xdg_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,9 +38,13 @@ def test_sockets_lie_in_the_data_folder_if_their_paths_stay_short() -> None:
 
 @pytest.mark.parametrize("length", [60, 72, 73, 74, 75, 76, 200])
 def test_no_socket_path_is_too_long(length: int) -> None:
-    data = Path("/" + "ä" * (length // 2))
-    layout = Layout(data, is_default=False)
+    layout = Layout(Path("/" + "x" * length), is_default=False)
     assert len(os.fsencode(f"{layout.sockets}{LONGEST_SOCKET}")) <= MAX_SOCKET_PATH
+
+
+@pytest.mark.parametrize("name", ["a,b", "a b", "a%20b", "dä", "a?b", "a#b"])
+def test_no_socket_path_needs_quoting(name: str) -> None:
+    assert PLAIN.fullmatch(str(Layout(Path("/") / name, is_default=False).sockets))
 
 
 def test_two_long_folders_have_their_sockets_apart() -> None:

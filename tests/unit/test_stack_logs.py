@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pf_kit.embedded.refusal import Refusal
@@ -56,6 +56,7 @@ def test_a_log_that_is_not_there_is_not_rotated(tmp_path: Path) -> None:
 LINES = st.lists(st.text("abä", max_size=BLOCK // 2), max_size=6)
 
 
+@settings(deadline=None)
 @given(LINES, st.integers(0, 8))
 def test_tail_gives_the_last_lines(tmp_path_factory: pytest.TempPathFactory, lines: list[str], count: int) -> None:
     log = tmp_path_factory.mktemp("logs") / "queue.log"

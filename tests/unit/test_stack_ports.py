@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pf_kit.embedded.refusal import Refusal
@@ -34,6 +34,7 @@ def test_a_port_that_is_taken_is_left_for_another() -> None:
     assert chosen == {"queue": FIRST}
 
 
+@settings(deadline=None)
 @given(st.sets(st.integers(FIRST, FIRST + 50)), st.integers(0, 9999), st.integers(1, 20))
 def test_ports_are_free_and_differ(taken: Collection[int], start: int, count: int) -> None:
     wanted: dict[str, int | None] = dict.fromkeys(map(str, range(count)), 8999)

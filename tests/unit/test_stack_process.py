@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pf_kit.embedded.processes import Identity
@@ -50,6 +50,7 @@ def test_each_step_leads_where_the_table_says_or_is_refused(phase: Phase, step: 
         assert after.since == 1.0
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(Step), max_size=30))
 def test_whatever_happens_a_process_has_an_identity_only_between_start_and_death(steps: list[Step]) -> None:
     process = Process("queue")
@@ -70,6 +71,7 @@ def test_the_delay_doubles_from_a_tenth_of_a_second_to_five() -> None:
     assert delays == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10_000))
 def test_the_delay_stays_within_its_bounds_for_ever(failures: int) -> None:
     assert 0.1 <= Process("queue", failures=failures).delay <= LONGEST_DELAY

@@ -45,9 +45,10 @@ def up(layout: Layout, foreground: bool) -> None:
     console = _console()
     if running_state(layout.state) is None:
         with Progress(console) as progress:
-            if foreground:
-                sys.exit(start_in_foreground(layout, progress))
-            start_in_background(layout, progress)
+            start = start_in_foreground if foreground else start_in_background
+            start(layout, progress)
+        if foreground:
+            return
     else:
         wait_for_other(layout)
         console.print("PaddleFlow is up already.")

@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 
 from pf_kit.clock import SystemClock
@@ -36,25 +37,17 @@ LOCK_SECONDS = 1.0
 """How long to wait for others: `pf down` holds the lock for a moment."""
 
 
-async def supervise(layout: Layout, report: Report) -> int:
-    """Runs the stack of a data folder until SIGTERM or SIGINT; the exit status."""
+async def supervise(layout: Layout, report: Report) -> None:
+    """Runs the stack of a data folder until SIGTERM or SIGINT.
+
+    Raises Refusal if it cannot be started, and Locked if somebody else works on the folder.
+    """
     # What holds a secret is made with a mode of its own; the rest must be passable where Postgres is another account.
     os.umask(0o022)
-    try:
-        claim(layout)
-        with ExitStack() as stack:
-            await _hold(layout.lock, stack)
-            await _run(layout, report)
-    except Locked:
-        report(Busy())
-        return 1
-    except Refusal as refusal:
-        logger.error("cannot be started", extra={"what": refusal.what})  # noqa: TRY400 - the trace tells nothing more
-        report(Failed(refusal.what, refusal.remedy))
-        return 1
-    except asyncio.CancelledError:
-        logger.info("stopped")
-    return 0
+    claim(layout)
+    with ExitStack() as stack, suppress(asyncio.CancelledError):
+        await _hold(layout.lock, stack)
+        await _run(layout, report)
 
 
 async def _run(layout: Layout, report: Report) -> None:
@@ -112,24 +105,33 @@ def _stop_on_signals() -> None:
         loop.add_signal_handler(number, stop)
 
 
-class _Writer:
-    """Reports to an open file, as long as somebody reads there."""
+def _tell(file: int, message: Message) -> None:
+    """Writes a message, if somebody still reads there. After the outcome nothing follows."""
+    with suppress(BrokenPipeError):
+        os.write(file, encode(message))
+    if isinstance(message, Up):
+        os.close(file)
 
-    def __init__(self, file: int) -> None:
-        self._file = file
 
-    def __call__(self, message: Message) -> None:
-        with suppress(BrokenPipeError):
-            os.write(self._file, encode(message))
-        if isinstance(message, Up | Failed | Busy):
-            # The reader goes by the end of the file.
-            os.close(self._file)
+async def _live(layout: Layout, report: Report) -> int:
+    """Runs the stack, its failure being reported; the exit status."""
+    try:
+        await supervise(layout, report)
+    except Locked:
+        report(Busy())
+        return 1
+    except Refusal as refusal:
+        logger.error("cannot be started", extra={"what": refusal.what})  # noqa: TRY400 - the trace tells nothing more
+        report(Failed(refusal.what, refusal.remedy))
+        return 1
+    logger.info("stopped")
+    return 0
 
 
 def main() -> None:
     set_up_logging("supervisor", "info")
     layout = layout_of(Path(sys.argv[1]), os.environ)
-    sys.exit(asyncio.run(supervise(layout, _Writer(int(sys.argv[2])))))
+    sys.exit(asyncio.run(_live(layout, partial(_tell, int(sys.argv[2])))))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,9 @@ class Group(click.Group):
             return super().invoke(ctx)
         except Refusal as refusal:
             raise Refused(refusal) from refusal
+        except PermissionError as problem:
+            what = f"{problem.filename} may not be read or changed"
+            raise Refused(Refusal(what, "Run pf as the owner of the data folder.")) from problem
 
 
 class Refused(click.ClickException):

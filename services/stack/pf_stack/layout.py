@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,9 @@ MAX_SOCKET_PATH = 100
 """Bytes; the kernel's own limit is 107."""
 LONGEST_SOCKET = "/postgres/.s.PGSQL.5432"
 """Of all names below the folder of sockets."""
+
+PLAIN = re.compile(r"[A-Za-z0-9/._+-]*")
+"""Characters that need no quoting in the address of a socket, nor in a list of addresses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +31,11 @@ class Layout:
     def sockets(self) -> Path:
         """The folder of the Unix sockets.
 
-        It lies in the data folder, where nothing tidies it away, as long as that keeps the paths short enough.
+        It lies in the data folder, where nothing tidies it away, as long as that makes paths that are short enough and
+        that mean themselves in an address.
         """
         inside = self.data / "run"
-        if len(os.fsencode(inside)) + len(LONGEST_SOCKET) <= MAX_SOCKET_PATH:
+        if PLAIN.fullmatch(str(inside)) and len(f"{inside}{LONGEST_SOCKET}") <= MAX_SOCKET_PATH:
             return inside
         name = hashlib.sha256(os.fsencode(self.data)).hexdigest()[:10]
         return Path(f"/tmp/paddleflow-{os.geteuid()}-{name}")  # noqa: S108 - its owner and mode are verified

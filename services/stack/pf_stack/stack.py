@@ -22,11 +22,15 @@ class Row:
     module: str
     port: int
     """Which port it wishes for callers."""
+    takes: frozenset[str]
+    """Its settings, of those that not every service has."""
 
 
-SERVICES: Sequence[Row] = (Row("queue", "pf_queue", 8999),)
 ENTRANCE = "queue"
 """The service that logs callers in."""
+SERVICES: Sequence[Row] = (
+    Row(ENTRANCE, "pf_queue", 8999, frozenset({"CREDENTIAL_KEY_FILE", "ACCOUNTS_ROOT_PASSWORD_FILE"})),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +56,27 @@ def compose(layout: Layout) -> Stack:
     postgres = embedded_postgres(layout.data, layout.sockets)
     valkey = embedded_valkey(layout.data, layout.sockets)
     endpoints = choose_endpoints(layout, {row.name: row.port for row in SERVICES})
-    services = [_service(row, layout, endpoints[row.name], postgres.dsn, valkey.url) for row in SERVICES]
+    services = [_service(row, layout, endpoints, postgres.dsn, valkey.url) for row in SERVICES]
     return Stack((postgres, valkey), services)
 
 
-def _service(row: Row, layout: Layout, endpoint: Endpoint, dsn: str, bus: str) -> Service:
-    settings = partial(_settings, f"PF_{row.name.upper()}", layout, endpoint, dsn, bus)
-    return Service(row.name, row.module, endpoint, settings, layout.data, this_account())
+def _service(row: Row, layout: Layout, endpoints: Mapping[str, Endpoint], dsn: str, bus: str) -> Service:
+    settings = partial(_settings, row, layout, endpoints, dsn, bus)
+    return Service(row.name, row.module, endpoints[row.name], settings, layout.data, this_account())
 
 
-def _settings(prefix: str, layout: Layout, endpoint: Endpoint, dsn: str, bus: str) -> Mapping[str, str]:
+def _settings(row: Row, layout: Layout, endpoints: Mapping[str, Endpoint], dsn: str, bus: str) -> Mapping[str, str]:
     """The environment of a service. Asked for at each start, as the first password is only there until it is known."""
+    own = endpoints[row.name]
     settings = {
         "DATABASE_DSN": dsn,
         "REDIS": bus,
-        "SERVER_LISTEN": f"{endpoint.address},{endpoint.target}",
-        "SERVER_ADMIN": endpoint.admin_address,
+        "SERVER_LISTEN": f"{own.address},{own.target}",
+        "SERVER_ADMIN": own.admin_address,
         "SIGNING_KEY_FILE": str(layout.signing_key),
-        "CREDENTIAL_KEY_FILE": str(layout.credential_key),
     }
+    some = {"CREDENTIAL_KEY_FILE": str(layout.credential_key), "QUEUE": endpoints[ENTRANCE].target}
     if layout.root_password.exists():
-        settings["ACCOUNTS_ROOT_PASSWORD_FILE"] = str(layout.root_password)
-    return {f"{prefix}_{name}": value for name, value in settings.items()}
+        some["ACCOUNTS_ROOT_PASSWORD_FILE"] = str(layout.root_password)
+    settings |= {name: value for name, value in some.items() if name in row.takes}
+    return {f"PF_{row.name.upper()}_{name}": value for name, value in settings.items()}

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
+from pf_kit.embedded.folders import Locked
 from pf_kit.embedded.refusal import Refusal
 from pf_stack.daemon import supervise
 from pf_stack.excerpt import excerpt
@@ -30,26 +31,36 @@ def start_in_background(layout: Layout, report: Report) -> None:
     log = layout.log("supervisor")
     rotate(log)
     begin = log.stat().st_size if log.exists() else 0
-    with _daemon(layout) as messages:
-        for line in messages:
-            message = decode(line)
-            report(message)
-            match message:
-                case Up():
-                    return
-                case Failed(what, remedy):
-                    raise Refusal(what, remedy)
-                case Busy():
-                    wait_for_other(layout)
-                    return
-    raise Refusal(
-        f"the supervisor died while it started the stack, saying:\n{excerpt(log, begin)}", f"Its log is {log}."
-    )
+    try:
+        with _daemon(layout) as messages:
+            outcome = _outcome(messages, report)
+    except KeyboardInterrupt:
+        raise Refusal("interrupted; the stack goes on starting in the background", "pf status, or pf down") from None
+    match outcome:
+        case Failed(what, remedy):
+            raise Refusal(what, remedy)
+        case Busy():
+            wait_for_other(layout)
+        case None:
+            raise Refusal(f"the supervisor died, saying:\n{excerpt(log, begin)}", f"Its log is {log}.")
 
 
-def start_in_foreground(layout: Layout, report: Report) -> int:
-    """Runs the stack in this process until it is told to stop; the exit status."""
-    return asyncio.run(supervise(layout, report))
+def _outcome(messages: BinaryIO, report: Report) -> Up | Failed | Busy | None:
+    """How the start ended, the way there being reported; None if nobody said."""
+    for line in messages:
+        message = decode(line)
+        report(message)
+        if isinstance(message, Up | Failed | Busy):
+            return message
+    return None
+
+
+def start_in_foreground(layout: Layout, report: Report) -> None:
+    """Runs the stack in this process until it is told to stop. Raises Refusal if it cannot be started."""
+    try:
+        asyncio.run(supervise(layout, report))
+    except Locked:
+        raise Refusal(f"another pf command works on {layout.data}", "See what runs: pf status") from None
 
 
 def wait_for_other(layout: Layout) -> State:
