@@ -152,7 +152,9 @@ class Leadership:
         working = asyncio.ensure_future(work(lease))
         try:
             while self.lease:
-                if (await asyncio.wait([working], timeout=self._pause))[0]:
+                # An answer that was long on its way may leave less time than a pause.
+                patience = min(self._pause, self._until - self._clock.monotonic())
+                if (await asyncio.wait([working], timeout=patience))[0]:
                     await working
                     return True
                 await self._renew(lease)
