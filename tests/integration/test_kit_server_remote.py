@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -37,6 +37,11 @@ class Tokens:
         return self.CheckToken
 
 
+def nothing() -> Sequence[tuple[str, str]]:
+    """The metadata of a service that does not say who it is."""
+    return ()
+
+
 @asynccontextmanager
 async def asked(tokens: Tokens) -> AsyncIterator[RemoteTokenStatus]:
     server = aio.server()
@@ -45,7 +50,7 @@ async def asked(tokens: Tokens) -> AsyncIterator[RemoteTokenStatus]:
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     async with open_channel_without_retries(f"127.0.0.1:{port}", None) as channel:
-        yield RemoteTokenStatus(auth_pb2_grpc.AuthServiceStub(channel))
+        yield RemoteTokenStatus(auth_pb2_grpc.AuthServiceStub(channel), nothing)
     await server.stop(None)
 
 
@@ -70,4 +75,4 @@ async def test_a_service_that_does_not_answer_is_not_waited_for(monkeypatch: pyt
     monkeypatch.setattr(token_status, "ASK_TIMEOUT", 0.2)
     async with open_channel_without_retries("127.0.0.1:1", None) as channel:
         with pytest.raises(Unavailable):
-            await RemoteTokenStatus(auth_pb2_grpc.AuthServiceStub(channel)).check("t")
+            await RemoteTokenStatus(auth_pb2_grpc.AuthServiceStub(channel), nothing).check("t")

@@ -55,6 +55,7 @@ class Echo:
     status: TokenStatus = field(default_factory=Everybody)
     bookmark_seconds: float = 5.0
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
+    servicer: type[EchoServicer] = EchoServicer
     tracing: Tracing = field(default_factory=lambda: Tracing(None, 0, random.random))
 
     def build(self) -> tuple[ServiceServer, EchoServicer]:
@@ -77,7 +78,7 @@ class Echo:
             leader=self.leader,
         )
         server = ServiceServer(self.settings.server, service)
-        servicer = EchoServicer(database, Mutations(database, secret), watches)
+        servicer = self.servicer(database, Mutations(database, secret), watches)
         server.add(echo_pb2_grpc.add_EchoServiceServicer_to_server, servicer)
         return server, servicer
 

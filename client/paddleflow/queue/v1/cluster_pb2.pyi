@@ -568,15 +568,23 @@ class ReportNodesRequest(_message.Message):
     REVISION_FIELD_NUMBER: _builtins.int
     NODES_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    BASE_REVISION_FIELD_NUMBER: _builtins.int
+    GONE_FIELD_NUMBER: _builtins.int
     cluster: _builtins.str
     """Which cluster."""
     revision: _builtins.int
     """Grows with each report; at least 1."""
     request_id: _builtins.str
     """Makes a retry safe: at most 64 characters, unique to this request."""
+    base_revision: _builtins.int
+    """If not 0: the report tells what changed since this revision, which must be the stored one."""
     @_builtins.property
     def nodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___Node]:
-        """All machines: one that is missing here is gone. At most 20000."""
+        """With `base_revision` 0 all machines: one that is missing here is gone. Else those that are new or have changed. A cluster has at most 20000."""
+
+    @_builtins.property
+    def gone(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """With a `base_revision`: the names of machines that are gone."""
 
     def __init__(
         self,
@@ -585,10 +593,12 @@ class ReportNodesRequest(_message.Message):
         revision: _builtins.int = ...,
         nodes: _abc.Iterable[Global___Node] | None = ...,
         request_id: _builtins.str = ...,
+        base_revision: _builtins.int = ...,
+        gone: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster", b"cluster", "nodes", b"nodes", "request_id", b"request_id", "revision", b"revision"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["base_revision", b"base_revision", "cluster", b"cluster", "gone", b"gone", "nodes", b"nodes", "request_id", b"request_id", "revision", b"revision"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -139,13 +139,14 @@ class ClusterServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ReportNodes(self, request, context):
-        """ReportNodes replaces what is known of a cluster's machines by the runtime's newest report. Reports carry a growing revision; an older one is refused. Reporting the same
-        revision again does nothing.
+        """ReportNodes stores a runtime's newest report of its machines: all of them, or what changed since the report before. Reports carry a growing revision; an older one is
+        refused. Reporting the same revision again does nothing. A report that is too large for one message is sent as a first part and changes to it.
 
         | condition | code | reason | what to do |
         |---|---|---|---|
         | no such cluster | NOT_FOUND | CLUSTER_NOT_FOUND | – |
         | a newer report is stored | FAILED_PRECONDITION | STALE_REVISION | read the machines again, report with a higher revision |
+        | `base_revision` is not the stored one | FAILED_PRECONDITION | STALE_REVISION | report all machines |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -70,13 +70,14 @@ class ClusterServiceStub:
     | one of its queues has unfinished workloads | FAILED_PRECONDITION | QUEUE_NOT_EMPTY | stop them first |
     """
     ReportNodes: _grpc.UnaryUnaryMultiCallable[_cluster_pb2.ReportNodesRequest, _cluster_pb2.ReportNodesResponse]
-    """ReportNodes replaces what is known of a cluster's machines by the runtime's newest report. Reports carry a growing revision; an older one is refused. Reporting the same
-    revision again does nothing.
+    """ReportNodes stores a runtime's newest report of its machines: all of them, or what changed since the report before. Reports carry a growing revision; an older one is
+    refused. Reporting the same revision again does nothing. A report that is too large for one message is sent as a first part and changes to it.
 
     | condition | code | reason | what to do |
     |---|---|---|---|
     | no such cluster | NOT_FOUND | CLUSTER_NOT_FOUND | – |
     | a newer report is stored | FAILED_PRECONDITION | STALE_REVISION | read the machines again, report with a higher revision |
+    | `base_revision` is not the stored one | FAILED_PRECONDITION | STALE_REVISION | report all machines |
     """
     ListNodes: _grpc.UnaryUnaryMultiCallable[_cluster_pb2.ListNodesRequest, _cluster_pb2.ListNodesResponse]
     """ListNodes returns the machines of clusters, by cluster and name. Idempotent."""
@@ -125,13 +126,14 @@ class ClusterServiceAsyncStub(ClusterServiceStub):
     | one of its queues has unfinished workloads | FAILED_PRECONDITION | QUEUE_NOT_EMPTY | stop them first |
     """
     ReportNodes: _aio.UnaryUnaryMultiCallable[_cluster_pb2.ReportNodesRequest, _cluster_pb2.ReportNodesResponse]  # type: ignore[assignment]
-    """ReportNodes replaces what is known of a cluster's machines by the runtime's newest report. Reports carry a growing revision; an older one is refused. Reporting the same
-    revision again does nothing.
+    """ReportNodes stores a runtime's newest report of its machines: all of them, or what changed since the report before. Reports carry a growing revision; an older one is
+    refused. Reporting the same revision again does nothing. A report that is too large for one message is sent as a first part and changes to it.
 
     | condition | code | reason | what to do |
     |---|---|---|---|
     | no such cluster | NOT_FOUND | CLUSTER_NOT_FOUND | – |
     | a newer report is stored | FAILED_PRECONDITION | STALE_REVISION | read the machines again, report with a higher revision |
+    | `base_revision` is not the stored one | FAILED_PRECONDITION | STALE_REVISION | report all machines |
     """
     ListNodes: _aio.UnaryUnaryMultiCallable[_cluster_pb2.ListNodesRequest, _cluster_pb2.ListNodesResponse]  # type: ignore[assignment]
     """ListNodes returns the machines of clusters, by cluster and name. Idempotent."""
@@ -213,13 +215,14 @@ class ClusterServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _cluster_pb2.ReportNodesRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_cluster_pb2.ReportNodesResponse, _abc.Awaitable[_cluster_pb2.ReportNodesResponse]]:
-        """ReportNodes replaces what is known of a cluster's machines by the runtime's newest report. Reports carry a growing revision; an older one is refused. Reporting the same
-        revision again does nothing.
+        """ReportNodes stores a runtime's newest report of its machines: all of them, or what changed since the report before. Reports carry a growing revision; an older one is
+        refused. Reporting the same revision again does nothing. A report that is too large for one message is sent as a first part and changes to it.
 
         | condition | code | reason | what to do |
         |---|---|---|---|
         | no such cluster | NOT_FOUND | CLUSTER_NOT_FOUND | – |
         | a newer report is stored | FAILED_PRECONDITION | STALE_REVISION | read the machines again, report with a higher revision |
+        | `base_revision` is not the stored one | FAILED_PRECONDITION | STALE_REVISION | report all machines |
         """
 
     @_abc_1.abstractmethod
