@@ -29,7 +29,7 @@ class Since:
     granted_before: dict[str, bool] = field(default_factory=dict)
     """Of queues whose grant has changed: whether the queue was granted at the place."""
     queues: dict[str, bytes] = field(default_factory=dict)
-    """Of queues that have changed: the newest event's payload."""
+    """Of queues that have changed: the first event's payload. Later ones may tell of another queue of the same name."""
 
     def granted_at_place(self, granted_now: frozenset[str]) -> frozenset[str]:
         """The queues that were granted at the place."""
@@ -37,7 +37,7 @@ class Since:
         return frozenset(kept | {name for name, before in self.granted_before.items() if before})
 
     def queue(self, name: str) -> queue_pb2.Queue | None:
-        """The newest known state of a queue that has changed."""
+        """A queue that has changed, as it was next after the place."""
         payload = self.queues.get(name)
         return queue_pb2.QueueEvent.FromString(payload).queue if payload is not None else None
 
@@ -48,7 +48,7 @@ async def since(database: Database, token: str, moment: Moment, user: str) -> Si
     async for event in _between(database, token, moment):
         fact = event.fact
         if fact.type == QUEUE_EVENT:
-            found.queues[fact.subject.removeprefix("queue/")] = fact.payload
+            found.queues.setdefault(fact.subject.removeprefix("queue/"), fact.payload)
         elif fact.type == GRANT_EVENT and fact.subject.startswith(grants):
             taken = auth_pb2.GrantEvent.FromString(fact.payload).kind == event_pb2.CHANGE_KIND_DELETED
             found.granted_before.setdefault(fact.subject.removeprefix(grants), taken)
