@@ -35,9 +35,9 @@ async def own_redis(own_valkey: ValkeyServer) -> AsyncIterator[Redis]:
     await client.aclose()
 
 
-def batch(epoch: str, start: int, end: int) -> Batch:
+def batch(epoch: str, start: int, end: int, payload: bytes = b"payload") -> Batch:
     """The events from number `start` to below `end`."""
-    fact = Fact("t", "s", 1, b"payload")
+    fact = Fact("t", "s", 1, payload)
     events = [Event(Cursor(100 + number, number), fact, "", TIME) for number in range(start, end)]
     return Batch(epoch, Cursor(99 + start, start - 1), events)
 
@@ -164,3 +164,29 @@ async def test_redis_that_refuses_is_as_if_it_were_away(redis: Redis) -> None:
         await bus.publish([batch(epoch, 1, 2)])
     with pytest.raises(BusUnavailable, match="WRONGTYPE"):
         await read(bus, epoch)
+
+
+async def test_a_redis_that_is_full_is_emptied_of_the_stream(own_redis: Redis) -> None:
+    bus, epoch = RedisStream(own_redis, "queue"), fresh_epoch()
+    room = (await own_redis.info("memory"))["used_memory"] + 2_000_000
+    await own_redis.config_set("maxmemory", room)
+    await own_redis.config_set("maxmemory-policy", "noeviction")
+    for number in range(1, 61):
+        await bus.publish([batch(epoch, number, number + 1, bytes(100_000))])
+    kept = await own_redis.xlen(bus.key(epoch))
+    assert 0 < kept < 30, "all of them had no room"
+    (newest, *_) = await read(bus, epoch, Cursor(159, 59))
+    assert newest.last == Cursor(160, 60)
+    (first, *_) = await read(bus, epoch)
+    assert first.previous > BEGINNING, "whoever missed the start can tell"
+
+
+async def test_a_redis_that_others_have_filled_is_as_if_it_were_away(own_redis: Redis) -> None:
+    bus, epoch = RedisStream(own_redis, "queue"), fresh_epoch()
+    await bus.publish([batch(epoch, 1, 2)])
+    await own_redis.config_set("maxmemory", 1)
+    with pytest.raises(BusUnavailable, match="cannot publish events"):
+        await bus.publish([batch(epoch, 2, 3)])
+    await own_redis.config_set("maxmemory", 0)
+    await bus.publish([batch(epoch, 2, 3)])
+    assert await read(bus, epoch) == [batch(epoch, 2, 3)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, settings
@@ -11,13 +12,15 @@ from hypothesis import strategies as st
 from paddleflow.problems import DatabaseUnavailable
 from pf_kit.bus.ports import Position
 from pf_kit.bus.progress import Gap, fresh
-from pf_kit.bus.relay import READ_EVENTS, Relay
+from pf_kit.bus.relay import BATCH_BYTES, BATCH_EVENTS, READ_EVENTS, Relay, batches
 from pf_kit.clock import SystemClock
-from pf_kit.events import BEGINNING, Event
+from pf_kit.events import BEGINNING, Cursor, Event, Fact
 from pf_kit.memory import MemoryDatabase
 from support.fake_bus import BusGone, FakeBus, FakeMark, Faults, FaultyLog, Killed
 from support.probe import Stored, encode
 from support.waiting import until
+
+TIME = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class Jumping(SystemClock):
@@ -129,6 +132,19 @@ async def _tell(story: list[tuple[str, int]]) -> None:
     log = await setting.log()
     for start in range(len(log) + 1):
         assert setting.end_or_gap(log, start), f"a reader at {start} would wait for ever"
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(0, 2 * BATCH_BYTES), max_size=12), st.integers(0, 450))
+def test_messages_end_at_a_number_of_events_and_of_bytes(large: list[int], small: int) -> None:
+    payloads = [bytes(size) for size in [*large, *[1] * small]]
+    events = [Event(Cursor(1, at), Fact("t", "s", 1, payload), "", TIME) for at, payload in enumerate(payloads, 1)]
+    found = list(batches("e", BEGINNING, events))
+    assert [event for batch in found for event in batch.events] == events
+    assert [batch.previous for batch in found] == [BEGINNING, *(batch.last for batch in found)][: len(found)]
+    for batch in found:
+        assert 0 < len(batch.events) <= BATCH_EVENTS
+        assert sum(len(event.fact.payload) for event in batch.events[:-1]) < BATCH_BYTES
 
 
 async def test_events_that_are_gone_before_they_are_published_leave_a_gap() -> None:

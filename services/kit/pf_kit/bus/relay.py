@@ -7,7 +7,6 @@ import logging
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from paddleflow.problems import ResumeTokenExpired, Unavailable
 from pf_kit.bus.codec import Batch
@@ -21,7 +20,9 @@ logger = logging.getLogger(__name__)
 READ_EVENTS = 1000
 """Events that are read, and published, at once."""
 BATCH_EVENTS = 200
-"""Events in one message: more would make it large, fewer would make messages the cost."""
+"""Events in one message: fewer would make messages the cost."""
+BATCH_BYTES = 128 * 1024
+"""A message ends once its payloads reach this size: what Redis keeps is counted in messages."""
 NOTE_PAUSE = 0.5
 """Seconds between notes of the place. After a crash what came since is published again, and refused by Redis."""
 BACKOFF = 0.05
@@ -92,10 +93,12 @@ class Relay:
 
 def batches(epoch: str, place: Cursor, events: Sequence[Event]) -> Iterator[Batch]:
     """Cuts the events that follow a place into messages that follow each other."""
-    pieces = [events[start : start + BATCH_EVENTS] for start in range(0, len(events), BATCH_EVENTS)]
-    places = [place, *(piece[-1].cursor for piece in pieces)]
-    for piece, (previous, _) in zip(pieces, pairwise(places), strict=True):
-        yield Batch(epoch, previous, piece)
+    start = size = 0
+    for end, event in enumerate(events, 1):
+        size += len(event.fact.payload)
+        if size >= BATCH_BYTES or end - start == BATCH_EVENTS or end == len(events):
+            yield Batch(epoch, place, events[start:end])
+            place, start, size = event.cursor, end, 0
 
 
 def backoff(failures: int, longest: float = LONGEST_BACKOFF) -> float:

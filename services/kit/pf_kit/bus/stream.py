@@ -6,13 +6,14 @@ what is missing.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import OutOfMemoryError, RedisError, ResponseError
 from redis.typing import EncodableT, FieldT, KeyT, StreamIdT
 
 from paddleflow.common.v1 import event_pb2
@@ -20,9 +21,12 @@ from paddleflow.problems import Unavailable
 from pf_kit.bus.codec import Batch, batch_message, parse_batch
 from pf_kit.bus.ports import Position
 
+logger = logging.getLogger(__name__)
+
 FIELD = b"batch"
-KEPT_BATCHES = 5_000
-"""About how many messages stay in the stream: a consumer that is further behind asks the owner."""
+KEPT_BATCHES = 500
+"""About how many messages stay in the stream: a consumer that is further behind asks the owner. Of the longest messages
+that a relay makes (`relay.BATCH_BYTES`) they take 64 MB; several services share one Redis."""
 KEPT_SECONDS = 7 * 24 * 3600
 """After this time without an event the stream goes, as that of an epoch which is over."""
 READ_BATCHES = 16
@@ -61,19 +65,37 @@ class RedisStream:
         return f"pf:{epoch}:{self._source}:events"
 
     async def publish(self, batches: Sequence[Batch]) -> None:
-        """Puts batches on the bus under the place of their last event, so that Redis itself refuses repetitions."""
+        """Puts batches on the bus under the place of their last event, so that Redis itself refuses repetitions.
+
+        A Redis that is full would refuse them for ever. Then the stream begins anew with these batches, which readers
+        notice as a gap.
+        """
+        refusals = await self._add(batches)
+        if any(isinstance(refusal, OutOfMemoryError) for refusal in refusals):
+            logger.warning("Redis is full, the stream begins anew", extra={"source": self._source})
+            await self._forget(batches[-1].epoch)
+            refusals = await self._add(batches)
+        if refusals:
+            raise BusUnavailable(f"cannot publish events: {refusals[0]}") from refusals[0]
+
+    async def _add(self, batches: Sequence[Batch]) -> list[Exception]:
+        """Sends batches, and returns why Redis refused some, other than that it has them."""
         async with self._redis.pipeline(transaction=False) as pipeline:
             for batch in batches:
                 message: dict[FieldT, EncodableT] = {FIELD: batch_message(batch).SerializeToString()}
                 await pipeline.xadd(self.key(batch.epoch), message, id=str(batch.last), maxlen=KEPT_BATCHES)
             await pipeline.expire(self.key(batches[-1].epoch), KEPT_SECONDS)
             try:
-                replies = await pipeline.execute(raise_on_error=False)
+                replies: list[Any] = await pipeline.execute(raise_on_error=False)
             except (RedisError, OSError) as error:
                 raise BusUnavailable(f"cannot publish events: {error}") from error
-        for reply in replies:
-            if isinstance(reply, Exception) and not _is_repetition(reply):
-                raise BusUnavailable(f"cannot publish events: {reply}") from reply
+        return [reply for reply in replies if isinstance(reply, Exception) and not _is_repetition(reply)]
+
+    async def _forget(self, epoch: str) -> None:
+        try:
+            await self._redis.delete(self.key(epoch))
+        except (RedisError, OSError) as error:
+            raise BusUnavailable(f"cannot make room for events: {error}") from error
 
     async def read(self, position: Position, patience: float) -> list[Batch]:
         """The batches that end after a place; waits for so many seconds if there are none."""
