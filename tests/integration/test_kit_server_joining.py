@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from grpc import aio
 
 from paddleflow.auth.v1 import auth_pb2, auth_pb2_grpc
 from paddleflow.channel import open_channel_without_retries
@@ -49,9 +50,11 @@ async def test_its_own_token_lets_it_ask_what_only_services_may(site: QueueSite)
 async def test_it_can_act_for_a_user(site: QueueSite) -> None:
     name, _ = await site.add_user()
     member = await joined(site)
+    users = auth_pb2_grpc.UserServiceStub(site.channel)
     metadata = (*member.token.metadata(), (ON_BEHALF_OF, name))
-    reply = await auth_pb2_grpc.AuthServiceStub(site.channel).WhoAmI(auth_pb2.WhoAmIRequest(), metadata=metadata)
-    assert (reply.user, reply.root) == (name, False)
+    assert (await users.GetUser(auth_pb2.GetUserRequest(name=name), metadata=metadata)).user.name == name
+    with pytest.raises(aio.AioRpcError, match="PERMISSION_DENIED"):
+        await users.GetUser(auth_pb2.GetUserRequest(name="root"), metadata=metadata)
 
 
 async def test_with_another_key_it_is_nobody(site: QueueSite) -> None:

@@ -29,3 +29,9 @@ CURRENT: ContextVar[Call] = ContextVar("paddleflow-call")
 def current_call() -> Call:
     """The call that the running task serves; LookupError outside of one."""
     return CURRENT.get()
+
+
+def current_trace() -> str:
+    """The trace of the call that the running task serves; empty outside of one."""
+    call = CURRENT.get(None)
+    return call.trace if call else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from grpc import aio
@@ -93,13 +94,18 @@ class CachedTokenStatus:
 class RemoteTokenStatus:
     """Asks AuthService, for services other than the one that keeps the tokens."""
 
-    def __init__(self, auth: auth_pb2_grpc.AuthServiceAsyncStub) -> None:
-        """The stub's channel must send the token of this service."""
+    def __init__(
+        self, auth: auth_pb2_grpc.AuthServiceAsyncStub, metadata: Callable[[], Sequence[tuple[str, str]]]
+    ) -> None:
+        """The metadata hold the token of this service."""
         self._auth = auth
+        self._metadata = metadata
 
     async def check(self, token_id: str) -> TokenState | None:
         try:
-            reply = await self._auth.CheckToken(auth_pb2.CheckTokenRequest(id=token_id), timeout=ASK_TIMEOUT)
+            reply = await self._auth.CheckToken(
+                auth_pb2.CheckTokenRequest(id=token_id), metadata=self._metadata(), timeout=ASK_TIMEOUT
+            )
         except aio.AioRpcError as error:
             raise problem_of(error) from None
         return TokenState(reply.good, reply.user, reply.root)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from random import random
 from typing import Annotated
 
 from opentelemetry import trace as otel
@@ -87,3 +89,14 @@ def otlp_exporter(endpoint: str) -> SpanExporter:
     from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
 
     return OTLPSpanExporter(endpoint=endpoint)
+
+
+@asynccontextmanager
+async def traced(settings: TraceSettings, service: str) -> AsyncIterator[Tracing]:
+    """The tracing of a service's process; the spans that are left are sent at the end."""
+    if settings.endpoint is None:
+        yield Tracing(None, settings.ratio, random)
+        return
+    spans = provider(service, otlp_exporter(settings.endpoint))
+    yield Tracing(spans.get_tracer("paddleflow"), settings.ratio, random)
+    spans.shutdown()

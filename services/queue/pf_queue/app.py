@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from random import random
 
 from prometheus_client import CollectorRegistry, ProcessCollector
 
@@ -19,7 +18,8 @@ from paddleflow.queue.v1 import cluster_pb2_grpc, queue_pb2_grpc
 from pf_kit.auth import TokenAuthenticator
 from pf_kit.bus.relay import Relay
 from pf_kit.bus.stream import RedisStream, open_redis
-from pf_kit.call import CURRENT
+from pf_kit.call import current_trace
+from pf_kit.chores import CHORES, Chores
 from pf_kit.clock import SystemClock
 from pf_kit.forward import AlwaysLeading
 from pf_kit.ids import new_id
@@ -38,7 +38,7 @@ from pf_kit.postgres.views import PostgresView
 from pf_kit.server import Service, ServiceServer
 from pf_kit.token_status import CachedTokenStatus
 from pf_kit.tokens import Signer, Verifier, key_id
-from pf_kit.tracing import TraceSettings, Tracing, otlp_exporter, provider
+from pf_kit.tracing import Tracing, traced
 from pf_kit.watch import Watches
 from pf_queue.accounts.passwords import Passwords
 from pf_queue.accounts.postgres import RETENTIONS as ACCOUNT_RETENTIONS
@@ -53,7 +53,6 @@ from pf_queue.clusters.servicer import ClusterServicer, FlavourServicer
 from pf_queue.clusters.vault import Vault
 from pf_queue.facts import encode
 from pf_queue.lists import Lists
-from pf_queue.loops import CHORES, Chores
 from pf_queue.parts import Parts, Stores, put_together
 from pf_queue.quota.postgres import PostgresQueueStore
 from pf_queue.quota.servicer import QueueServicer
@@ -79,7 +78,7 @@ class Ground:
 
 async def main(settings: QueueSettings, stop: Stop) -> None:
     """Runs the service until it is told to stop."""
-    async with _ground(settings) as ground, _traced(settings.trace) as tracing:
+    async with _ground(settings) as ground, traced(settings.trace, NAME) as tracing:
         passwords = Passwords(threads=settings.accounts.password_threads)
         parts = put_together(
             ground.stores, passwords=passwords, lifetimes=settings.accounts.lifetimes, clock=ground.clock
@@ -102,25 +101,9 @@ async def _ground(settings: QueueSettings) -> AsyncIterator[Ground]:
             await migrate(dsn, NAME, [files("pf_queue") / "sql" / "migrations"])
         view = PostgresView(pool)
         install = await read_install(view)
-        database = PostgresDatabase(pool, schema=NAME, install=install, encode=encode, trace=_trace)
+        database = PostgresDatabase(pool, schema=NAME, install=install, encode=encode, trace=current_trace)
         stores = Stores(PostgresAccountStore(), PostgresClusterStore(), PostgresFlavourStore(), PostgresQueueStore())
         yield Ground(view, database, install, stores, SystemClock())
-
-
-def _trace() -> str:
-    """The trace of the call under way, if there is one."""
-    call = CURRENT.get(None)
-    return call.trace if call else ""
-
-
-@asynccontextmanager
-async def _traced(settings: TraceSettings) -> AsyncIterator[Tracing]:
-    if settings.endpoint is None:
-        yield Tracing(None, settings.ratio, random)
-        return
-    spans = provider(NAME, otlp_exporter(settings.endpoint))
-    yield Tracing(spans.get_tracer("paddleflow"), settings.ratio, random)
-    spans.shutdown()
 
 
 async def _require_key(ground: Ground, vault: Vault) -> None:
