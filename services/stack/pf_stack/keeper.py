@@ -91,7 +91,7 @@ class Keeper:
         """Why a child did not come to serve; ends it if it was stuck."""
         stuck = child.is_running
         status = await child.stop() if stuck else await child.wait()
-        return f"not ready after {self._component.start_seconds:.0f} s" if stuck else exit_reason(status)
+        return f"not ready after {self._component.start_seconds:g} s" if stuck else exit_reason(status)
 
     def _change(self, process: Process) -> None:
         facts = {"component": process.name, "phase": process.phase, "last_exit": process.last_exit}

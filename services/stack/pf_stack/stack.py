@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from pf_kit.embedded.accounts import this_account
 from pf_kit.embedded.backends import embedded_postgres, embedded_valkey
@@ -15,22 +14,55 @@ from pf_stack.service import Service
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a service finds itself."""
+
+    layout: Layout
+    endpoint: Endpoint
+    dsn: str
+    bus: str
+
+
+def common_settings(place: Place) -> dict[str, str]:
+    """What every service is told."""
+    return {
+        "DATABASE_DSN": place.dsn,
+        "REDIS": place.bus,
+        "SERVER_LISTEN": f"{place.endpoint.address},{place.endpoint.target}",
+        "SERVER_ADMIN": place.endpoint.admin_address,
+    }
+
+
+def queue_settings(place: Place) -> dict[str, str]:
+    """What the queue service is told: it keeps the keys of the installation."""
+    layout = place.layout
+    settings = common_settings(place) | {
+        "SIGNING_KEY_FILE": str(layout.signing_key),
+        "CREDENTIAL_KEY_FILE": str(layout.credential_key),
+    }
+    if layout.root_password.exists():
+        settings["ACCOUNTS_ROOT_PASSWORD_FILE"] = str(layout.root_password)
+    return settings
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """What tells one service from another."""
 
     name: str
     module: str
+    """What `python -m` runs."""
+    prefix: str
+    """Begins the names of its settings."""
     port: int
     """Which port it wishes for callers."""
-    takes: frozenset[str]
-    """Its settings, of those that not every service has."""
+    settings: Callable[[Place], Mapping[str, str]]
+    """Asked before each start: the first password is only there until it is known."""
 
 
+SERVICES: Sequence[Row] = (Row("queue", "pf_queue", "PF_QUEUE", 8999, queue_settings),)
 ENTRANCE = "queue"
 """The service that logs callers in."""
-SERVICES: Sequence[Row] = (
-    Row(ENTRANCE, "pf_queue", 8999, frozenset({"CREDENTIAL_KEY_FILE", "ACCOUNTS_ROOT_PASSWORD_FILE"})),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,27 +88,12 @@ def compose(layout: Layout) -> Stack:
     postgres = embedded_postgres(layout.data, layout.sockets)
     valkey = embedded_valkey(layout.data, layout.sockets)
     endpoints = choose_endpoints(layout, {row.name: row.port for row in SERVICES})
-    services = [_service(row, layout, endpoints, postgres.dsn, valkey.url) for row in SERVICES]
-    return Stack((postgres, valkey), services)
+    places = [Place(layout, endpoints[row.name], postgres.dsn, valkey.url) for row in SERVICES]
+    return Stack((postgres, valkey), [_service(row, place) for row, place in zip(SERVICES, places, strict=True)])
 
 
-def _service(row: Row, layout: Layout, endpoints: Mapping[str, Endpoint], dsn: str, bus: str) -> Service:
-    settings = partial(_settings, row, layout, endpoints, dsn, bus)
-    return Service(row.name, row.module, endpoints[row.name], settings, layout.data, this_account())
+def _service(row: Row, place: Place) -> Service:
+    def environment() -> Mapping[str, str]:
+        return {f"{row.prefix}_{name}": value for name, value in row.settings(place).items()}
 
-
-def _settings(row: Row, layout: Layout, endpoints: Mapping[str, Endpoint], dsn: str, bus: str) -> Mapping[str, str]:
-    """The environment of a service. Asked for at each start, as the first password is only there until it is known."""
-    own = endpoints[row.name]
-    settings = {
-        "DATABASE_DSN": dsn,
-        "REDIS": bus,
-        "SERVER_LISTEN": f"{own.address},{own.target}",
-        "SERVER_ADMIN": own.admin_address,
-        "SIGNING_KEY_FILE": str(layout.signing_key),
-    }
-    some = {"CREDENTIAL_KEY_FILE": str(layout.credential_key), "QUEUE": endpoints[ENTRANCE].target}
-    if layout.root_password.exists():
-        some["ACCOUNTS_ROOT_PASSWORD_FILE"] = str(layout.root_password)
-    settings |= {name: value for name, value in some.items() if name in row.takes}
-    return {f"PF_{row.name.upper()}_{name}": value for name, value in settings.items()}
+    return Service(row.name, row.module, place.endpoint, environment, place.layout.data, this_account())
