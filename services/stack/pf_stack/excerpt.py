@@ -27,5 +27,11 @@ def _readable(line: str) -> str:
         level, message = record["level"], record["message"]
     except (ValueError, LookupError, TypeError):
         return line
-    reasons = [record.get("why"), *str(record.get("exception", "")).splitlines()[-1:]]
+    reasons = (record.get("why"), _reason(str(record.get("exception", ""))))
     return ": ".join(str(part) for part in (level, message, *reasons) if part)
+
+
+def _reason(exception: str) -> str:
+    """The exception itself: the last line of its traceback that says anything, without the frame of a group."""
+    lines = (line.strip(" |+-") for line in reversed(exception.splitlines()))
+    return next(filter(None, lines), "")
