@@ -132,6 +132,29 @@ async def test_who_lost_a_lease_cannot_release_it(stage: Stage) -> None:
     assert await stage.store.read("x") == new
 
 
+async def test_a_clock_that_is_set_back_by_an_hour_keeps_nobody_waiting_for_an_hour(stage: Stage) -> None:
+    lost = await taken(stage, "a")
+    await stage.wait(-3600)
+    assert await stage.store.read("x") is None
+    assert (await taken(stage, "b")).fence == lost.fence + 1
+    assert await stage.store.renew(lost, TTL) is None
+
+
+async def test_a_clock_that_goes_back_a_little_takes_the_lease_from_nobody(stage: Stage) -> None:
+    lease = await taken(stage, "a")
+    await stage.wait(-TTL / 2)
+    assert await take(stage, "b") is None
+    assert await stage.store.renew(lease, TTL)
+
+
+async def test_a_released_lease_does_not_come_back_with_an_older_time(stage: Stage) -> None:
+    lease = await taken(stage, "a")
+    await stage.store.release(lease)
+    await stage.wait(-TTL / 2)
+    assert await stage.store.read("x") is None
+    assert await take(stage, "b")
+
+
 @pytest.mark.parametrize("seed", range(6))
 async def test_any_story_is_the_same_in_each_store(stage: Stage, seed: int) -> None:
     """The store in memory, which the tests above check, tells what each other store has to answer."""
@@ -154,7 +177,7 @@ async def test_any_story_is_the_same_in_each_store(stage: Stage, seed: int) -> N
                 await model.store.release(mine)
                 await stage.store.release(its)
             case _:
-                seconds = chance.choice([10.0, TTL + 5])
+                seconds = chance.choice([10.0, TTL + 5, -10.0, -3 * TTL])
                 await model.wait(seconds)
                 await stage.wait(seconds)
         assert fence(await model.store.read("x")) == fence(await stage.store.read("x"))

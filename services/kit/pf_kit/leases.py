@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from paddleflow.problems import Unavailable
@@ -64,35 +64,37 @@ class MemoryLeases:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._leases: dict[str, Lease] = {}
+        self._ttls: dict[str, timedelta] = {}
 
     async def acquire(self, name: str, holder: str, address: str, ttl: float) -> Lease | None:
         known = self._leases.get(name)
         if known and self._holds(known):
             return None
-        self._leases[name] = Lease(name, holder, address, known.fence + 1 if known else 1, self._end(ttl))
-        return self._leases[name]
+        return self._put(Lease(name, holder, address, known.fence + 1 if known else 1, self._clock.now()), ttl)
 
     async def renew(self, lease: Lease, ttl: float) -> Lease | None:
         known = self._leases.get(lease.name)
         if not known or known.fence != lease.fence or not self._holds(known):
             return None
-        self._leases[lease.name] = replace(lease, expires=self._end(ttl))
-        return self._leases[lease.name]
+        return self._put(lease, ttl)
 
     async def release(self, lease: Lease) -> None:
         known = self._leases.get(lease.name)
         if known and known.fence == lease.fence:
-            self._leases[lease.name] = replace(known, expires=self._clock.now())
+            self._leases[lease.name] = replace(known, expires=datetime.min.replace(tzinfo=UTC))
 
     async def read(self, name: str) -> Lease | None:
         known = self._leases.get(name)
         return known if known and self._holds(known) else None
 
-    def _holds(self, lease: Lease) -> bool:
-        return lease.expires > self._clock.now()
+    def _put(self, lease: Lease, ttl: float) -> Lease:
+        self._ttls[lease.name] = timedelta(seconds=ttl)
+        self._leases[lease.name] = replace(lease, expires=self._clock.now() + self._ttls[lease.name])
+        return self._leases[lease.name]
 
-    def _end(self, ttl: float) -> datetime:
-        return self._clock.now() + timedelta(seconds=ttl)
+    def _holds(self, lease: Lease) -> bool:
+        """What ends much later than it can have been given for is over, too: it is from before the clock was set back."""
+        return timedelta(0) < lease.expires - self._clock.now() <= 2 * self._ttls[lease.name]
 
 
 class Leadership:

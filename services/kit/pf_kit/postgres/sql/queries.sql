@@ -78,23 +78,28 @@ limit $5
 select epoch::text, installation::text, secret from install
 
 -- acquire_lease --
-insert into leases (name, holder, address, fence, expires)
-values ($1, $2, $3, 1, clock_timestamp() + $4::interval)
+-- A lease that ends later than it can have been given for was given before the clock was set back. It is over as well:
+-- otherwise nobody could take it for as long as the clock was set back by. Twice its length lets small steps pass.
+insert into leases (name, holder, address, fence, expires, ttl)
+values ($1, $2, $3, 1, clock_timestamp() + $4::interval, $4::interval)
 on conflict (name) do update
-set holder = $2, address = $3, fence = leases.fence + 1, expires = clock_timestamp() + $4::interval
-where leases.expires <= clock_timestamp()
+set holder = $2, address = $3, fence = leases.fence + 1, expires = clock_timestamp() + $4::interval, ttl = $4::interval
+where leases.expires <= clock_timestamp() or leases.expires > clock_timestamp() + 2 * leases.ttl
 returning name, holder, address, fence, expires
 
 -- renew_lease --
-update leases set expires = clock_timestamp() + $3::interval
-where name = $1 and fence = $2 and expires > clock_timestamp()
+update leases set expires = clock_timestamp() + $3::interval, ttl = $3::interval
+where name = $1 and fence = $2 and expires > clock_timestamp() and expires <= clock_timestamp() + 2 * ttl
 returning name, holder, address, fence, expires
 
 -- release_lease --
-update leases set expires = clock_timestamp() where name = $1 and fence = $2 and expires > clock_timestamp()
+-- Not only until now: the clock may be set back.
+update leases set expires = '-infinity' where name = $1 and fence = $2
 
 -- read_lease --
-select name, holder, address, fence, expires from leases where name = $1 and expires > clock_timestamp()
+select name, holder, address, fence, expires
+from leases
+where name = $1 and expires > clock_timestamp() and expires <= clock_timestamp() + 2 * ttl
 
 -- hold_fence --
 -- A key lock: a new fence, which is part of a key, must wait for it; a renewal needs not.
@@ -136,7 +141,7 @@ update relay_cursor set xid = '0', id = 0
 truncate inbox
 
 -- skip_fences --
-update leases set fence = fence + $1::bigint, expires = clock_timestamp()
+update leases set fence = fence + $1::bigint, expires = '-infinity'
 
 -- begin_epoch --
 update install set epoch = gen_random_uuid() returning epoch::text

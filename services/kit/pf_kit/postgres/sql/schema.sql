@@ -89,5 +89,6 @@ create table leases (
     address text not null,  -- where the holder serves calls
     fence bigint not null,  -- grows with each new holder: an effect that carries an older one is refused
     expires timestamptz not null,  -- when the lease ends unless it is renewed, by this server's clock
+    ttl interval not null,  -- how long before its end it was taken or last renewed
     unique (name, fence)  -- makes a new fence wait for changes that hold the old one (`for key share`)
 );

@@ -71,6 +71,7 @@ create table leases (
     address text not null,
     fence bigint not null,
     expires timestamptz not null,
+    ttl interval not null,
     unique (name, fence)
 );
 
