@@ -19,6 +19,8 @@ class Place:
 
     layout: Layout
     endpoint: Endpoint
+    entrance: Endpoint
+    """Of the service that keeps the users."""
     dsn: str
     bus: str
 
@@ -88,7 +90,8 @@ def compose(layout: Layout) -> Stack:
     postgres = embedded_postgres(layout.data, layout.sockets)
     valkey = embedded_valkey(layout.data, layout.sockets)
     endpoints = choose_endpoints(layout, {row.name: row.port for row in SERVICES})
-    places = [Place(layout, endpoints[row.name], postgres.dsn, valkey.url) for row in SERVICES]
+    entrance = endpoints[ENTRANCE]
+    places = [Place(layout, endpoints[row.name], entrance, postgres.dsn, valkey.url) for row in SERVICES]
     return Stack((postgres, valkey), [_service(row, place) for row, place in zip(SERVICES, places, strict=True)])
 
 
