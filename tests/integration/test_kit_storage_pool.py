@@ -110,6 +110,14 @@ async def test_but_not_for_ever(own_postgres: PostgresServer) -> None:
                 pass
 
 
+async def test_a_database_without_room_is_one_to_try_again(fresh_dsn: str) -> None:
+    async with opened(fresh_dsn, max_size=1) as view:
+        with pytest.raises(DatabaseUnavailable) as caught:
+            await view.execute("do $$ begin raise 'no space left on device' using errcode = 'disk_full'; end $$")
+        assert "no space left" in repr(caught.value.__cause__)
+        assert await view.fetchval("select 1") == 1
+
+
 async def test_a_statement_runs_only_so_long(fresh_dsn: str) -> None:
     async with opened(fresh_dsn, command_timeout=0.2, max_size=1) as view:
         async with within(2.0):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paddleflow.problems import DatabaseUnavailable
+from paddleflow.problems import Conflict, DatabaseUnavailable
 from pf_kit.bus.ports import Position
 from pf_kit.bus.progress import Gap, fresh
 from pf_kit.bus.relay import BATCH_BYTES, BATCH_EVENTS, READ_EVENTS, Relay, batches
@@ -86,7 +86,7 @@ async def test_all_events_go_out_in_order() -> None:
     assert setting.read() == await setting.log()
 
 
-@pytest.mark.parametrize("how", [Killed, BusGone, DatabaseUnavailable])
+@pytest.mark.parametrize("how", [Killed, BusGone, DatabaseUnavailable, Conflict])
 async def test_a_relay_may_fail_at_each_step(how: type[Exception]) -> None:
     """The first run counts the steps; then one run fails at each of them."""
     counting = Setting()

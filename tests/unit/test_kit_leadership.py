@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from paddleflow.problems import DatabaseUnavailable
+from paddleflow.problems import Conflict, DatabaseUnavailable
 from pf_kit.clock import Clock
 from pf_kit.leases import MARGIN, PAUSE, TTL, Leadership, Lease, MemoryLeases
 from support.virtual_time import VirtualClock, run_virtually
@@ -43,6 +43,8 @@ class Troubled:
         what, seconds = next(self._troubles, ("none", 0.0))
         if what == "fails":
             raise DatabaseUnavailable
+        if what == "conflicts":
+            raise Conflict
         await asyncio.sleep(seconds if what == "late question" else 0)
         answer = await ask()
         await asyncio.sleep(seconds if what == "late answer" else 0)
@@ -74,7 +76,8 @@ class Stage:
 
 
 troubles = st.lists(
-    st.tuples(st.sampled_from(["none", "fails", "late question", "late answer"]), st.floats(0, 8)), max_size=25
+    st.tuples(st.sampled_from(["none", "fails", "conflicts", "late question", "late answer"]), st.floats(0, 8)),
+    max_size=25,
 )
 
 

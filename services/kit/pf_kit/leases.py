@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from paddleflow.problems import Unavailable
+from paddleflow.problems import Conflict, Unavailable
 from pf_kit.clock import Clock
 
 logger = logging.getLogger(__name__)
@@ -25,6 +25,9 @@ PAUSE = 1.0
 """Seconds between renewals, and between attempts of those who would like to lead."""
 MARGIN = TTL / 6
 """Seconds before the end at which a holder gives up: the time it needs to stop what it does."""
+
+TRANSIENT = (Unavailable, Conflict)
+"""What a store may answer that another attempt may not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,7 @@ class MemoryLeases:
         return self._leases[lease.name]
 
     def _holds(self, lease: Lease) -> bool:
-        """What ends much later than it can have been given for is over, too: it is from before the clock was set back."""
+        """What ends much later than it can have been given for is over too: the clock was set back since."""
         return timedelta(0) < lease.expires - self._clock.now() <= 2 * self._ttls[lease.name]
 
 
@@ -143,7 +146,7 @@ class Leadership:
     async def _acquire(self) -> Lease:
         while True:
             asked = self._clock.monotonic()
-            with suppress(Unavailable):
+            with suppress(*TRANSIENT):
                 if lease := await self._store.acquire(self._name, self._holder, self._address, self._ttl):
                     self._held(lease, asked)
                     return lease
@@ -168,7 +171,7 @@ class Leadership:
     async def _renew(self, lease: Lease) -> None:
         """Renews, or notes that the lease was lost; while the database is away, it is kept for as long as it lasts."""
         asked = self._clock.monotonic()
-        with suppress(Unavailable, TimeoutError):
+        with suppress(*TRANSIENT, TimeoutError):
             async with asyncio.timeout(self._until - asked):
                 if renewed := await self._store.renew(lease, self._ttl):
                     self._held(renewed, asked)
@@ -182,6 +185,6 @@ class Leadership:
 
     async def _give_up(self, lease: Lease) -> None:
         self._until = float("-inf")
-        with suppress(Unavailable, TimeoutError):
+        with suppress(*TRANSIENT, TimeoutError):
             async with asyncio.timeout(self._pause):
                 await self._store.release(lease)

@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from paddleflow.problems import ResumeTokenExpired, Unavailable
+from paddleflow.problems import Conflict, ResumeTokenExpired, Unavailable
 from pf_kit.bus.codec import Batch
 from pf_kit.bus.ports import Publisher, RelayMark
 from pf_kit.clock import Clock
@@ -59,10 +59,11 @@ class Relay:
             published = self.stats.published
             try:
                 await self._follow()
-            except Unavailable as problem:
+            except (Unavailable, Conflict) as problem:
                 self.stats.failures += 1
                 failures = failures + 1 if self.stats.published == published else 0
-                logger.warning("relay waits", extra={"reason": problem.reason, "detail": problem.message})
+                told = {"reason": problem.reason, "detail": problem.message, "cause": repr(problem.__cause__)}
+                logger.warning("relay waits", extra=told)
             await asyncio.sleep(backoff(failures))
 
     async def _follow(self) -> None:

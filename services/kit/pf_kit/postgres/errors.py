@@ -16,7 +16,8 @@ _UNREACHABLE = (
     asyncpg.ConnectionDoesNotExistError,
     asyncpg.ConnectionFailureError,
     asyncpg.CannotConnectNowError,
-    asyncpg.TooManyConnectionsError,
+    # No room on the disk or in memory, or too many connections: reads may go on, and somebody may make room.
+    asyncpg.InsufficientResourcesError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
     asyncpg.IdleInTransactionSessionTimeoutError,

@@ -76,7 +76,7 @@ class Sweeper:
             try:
                 await self.sweep()
             except Problem as problem:
-                logger.warning("sweep failed", extra={"reason": problem.reason})
+                logger.warning("sweep failed", extra={"reason": problem.reason, "cause": repr(problem.__cause__)})
             await asyncio.sleep(self._pause)
 
     async def sweep(self) -> None:
