@@ -81,6 +81,18 @@ async def test_events_go_from_the_front_only(database: PostgresDatabase, view: P
     assert await kept(database) == ["k1", "k2", "k3"]
 
 
+async def test_an_event_stays_while_one_that_comes_before_it_may_still_be_committed(
+    database: PostgresDatabase, view: PostgresView
+) -> None:
+    async with database.change() as older:
+        await rows(older).execute("insert into items values ('older', 1)")
+        older.emit(Stored("older", 1))
+        async with database.change() as newer:
+            newer.emit(Stored("newer", 1))
+        await Sweeper(view, (), events=timedelta(0)).sweep()
+    assert await kept(database) == ["older", "newer"]
+
+
 async def test_many_batches_are_swept_in_one_go(
     database: PostgresDatabase, view: PostgresView, monkeypatch: pytest.MonkeyPatch
 ) -> None:

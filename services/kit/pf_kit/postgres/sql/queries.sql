@@ -106,11 +106,14 @@ where name = $1 and expires > clock_timestamp() and expires <= clock_timestamp()
 select true from leases where name = $1 and fence = $2 for key share
 
 -- trim_outbox --
--- Forgets what is older than $1, at most $2 events, whether or not it was ever on the bus: while that is away nothing must
--- pile up here for ever, and readers of the bus see the gap. The order of times is not the order of events: what comes
--- after an event that stays must stay as well.
+-- Forgets what is older than $1, at most $2 events, whether or not it was ever on the bus: while that is away nothing
+-- must pile up here for ever, and readers of the bus see the gap. The order of times is not the order of events: what
+-- comes after an event that stays must stay as well, and so must what a transaction under way may still come before.
 with oldest as (
-    select xid, id, create_time from outbox order by xid, id limit $2
+    select xid, id, create_time from outbox
+    where xid < pg_snapshot_xmin(pg_current_snapshot())
+    order by xid, id
+    limit $2
 ), stays as (
     select xid, id from oldest
     where create_time >= now() - $1::interval
