@@ -87,6 +87,8 @@ def test_a_port_that_was_taken_meanwhile_is_given_up(stack: Stack) -> None:
     stack.pf("down")
     before = stack.entry.port
     with socket.socket() as intruder:
+        # Connections that ended just now do not count.
+        intruder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         intruder.bind(("127.0.0.1", before))
         intruder.listen()
         assert f"port {before} of queue is taken" in stack.pf("doctor")
