@@ -47,6 +47,27 @@ async def test_an_event_that_an_older_transaction_hides_comes_soon_after_it(data
     assert came - ended < 0.5
 
 
+async def test_what_one_follower_has_seen_does_not_put_another_one_to_sleep(database: PostgresDatabase) -> None:
+    looked, others_have_looked = asyncio.Event(), asyncio.Event()
+
+    async def follow() -> float:
+        assert await database.log.events_after(BEGINNING, 10) == []
+        looked.set()
+        await others_have_looked.wait()
+        begun = time.monotonic()
+        await database.log.commits()
+        return time.monotonic() - begun
+
+    async with database.change() as older:
+        await rows(older).execute("insert into items values ('older', 1)")
+        await emit(database)
+        following = asyncio.create_task(follow())
+        await looked.wait()
+    assert len(await database.log.events_after(BEGINNING, 10)) == 1
+    others_have_looked.set()
+    assert await following < 0.5, "the older transaction has ended without a ring"
+
+
 async def test_an_event_of_another_process_comes_within_about_a_second(
     fresh_dsn: str, database: PostgresDatabase
 ) -> None:

@@ -13,7 +13,7 @@ SPACING = 0.002
 
 
 class Bell:
-    """Rung at every commit; each follower, which is an asyncio task, hears whether it rang since it last looked."""
+    """Rung at every commit; each follower, an asyncio task, hears whether it rang since it last looked or waited."""
 
     def __init__(self) -> None:
         self._rings = 0
@@ -29,13 +29,17 @@ class Bell:
 
     def looked(self) -> None:
         """Notes that the running task is about to look: what rang before needs not wake it."""
-        self._heard[_this_task()] = self._rings
+        self._heard[this_task()] = self._rings
 
     async def wait(self, patience: float = POLL) -> None:
-        """Returns once it rang since the running task last looked, or when the time is over."""
-        if self._heard.get(_this_task()) != self._rings:
+        """Returns once it rang since the running task last looked or waited, or when the time is over."""
+        if self._heard.get(this_task(), self._rings) == self._rings:
+            await self._sleep(patience)
+        else:
             await asyncio.sleep(SPACING)
-            return
+        self.looked()
+
+    async def _sleep(self, patience: float) -> None:
         sleeper = asyncio.get_running_loop().create_future()
         self._sleepers.add(sleeper)
         try:
@@ -47,7 +51,8 @@ class Bell:
             self._sleepers.discard(sleeper)
 
 
-def _this_task() -> asyncio.Task[Any]:
+def this_task() -> asyncio.Task[Any]:
+    """Whoever follows the log."""
     task = asyncio.current_task()
     if task is None:
         raise RuntimeError("the log is followed by asyncio tasks only")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
 
 from paddleflow.problems import ResumeTokenExpired
 from pf_kit.events import Cursor, Event, Fact
 from pf_kit.postgres.install import QUERIES
 from pf_kit.postgres.views import PostgresView, Row
-from pf_kit.wake import POLL, Bell
+from pf_kit.wake import POLL, Bell, this_task
 
 HELD_BACK_POLL = 0.02
 """Seconds between looks while an older transaction, still under way, hides events of this process."""
@@ -22,7 +25,8 @@ class PostgresLog:
         self._epoch = epoch
         self._bell = Bell()
         self._committed = 0
-        self._visible = 0
+        self._seen: WeakKeyDictionary[asyncio.Task[Any], int] = WeakKeyDictionary()
+        """By follower: the first transaction that it could not see yet when it last looked."""
 
     @property
     def epoch(self) -> str:
@@ -31,7 +35,7 @@ class PostgresLog:
     async def events_after(self, cursor: Cursor, limit: int) -> Sequence[Event]:
         self._bell.looked()
         rows = await self._view.fetch(QUERIES["events_after"], cursor.xid, cursor.id, limit)
-        self._visible = max(self._visible, rows[0]["xmin"])
+        self._seen[this_task()] = rows[0]["xmin"]
         if rows[0]["expired"]:
             raise ResumeTokenExpired
         return [_event(row) for row in rows if row["xid"] is not None]
@@ -43,7 +47,8 @@ class PostgresLog:
         return await self._place("floor")
 
     async def commits(self) -> None:
-        await self._bell.wait(HELD_BACK_POLL if self._committed >= self._visible else POLL)
+        held_back = self._committed >= self._seen.get(this_task(), self._committed + 1)
+        await self._bell.wait(HELD_BACK_POLL if held_back else POLL)
 
     def committed(self, xid: int) -> None:
         """Wakes the followers: a transaction of this process has committed events."""

@@ -6,6 +6,7 @@ since then are read from the event log: the first change of each tells how it wa
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
@@ -20,6 +21,9 @@ from pf_queue.quota.convert import QUEUE_EVENT
 
 READ = 500
 """Events read from the log at once."""
+FIRST_PAUSE = 0.005
+"""Seconds until it is asked again whether older changes are over; doubled each time."""
+LONGEST_PAUSE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +71,14 @@ async def _between(database: Database, token: str, moment: Moment) -> AsyncItera
 
 
 async def _wait_until_readable(database: Database, moment: Moment) -> None:
-    """Waits until the log shows all that the moment includes: it holds events back while older changes go on."""
+    """Waits until the log shows all that the moment includes: it holds events back while older changes go on.
+
+    Most changes are over at once; one that takes long, a migration perhaps, is asked after ever more rarely.
+    """
+    pause = FIRST_PAUSE
     while True:
         async with database.snapshot() as snapshot:
             if snapshot.moment.xmin >= moment.xmax:
                 return
-        await database.log.commits()
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
