@@ -96,15 +96,19 @@ def test_an_excerpt_is_readable_and_leaves_out_what_is_old(tmp_path: Path) -> No
     log = tmp_path / "queue.log"
     log.write_text("old\n")
     begin = log.stat().st_size
-    crash = {"level": "critical", "message": "crashed", "exception": "Traceback\n  File\nValueError: bad"}
-    group = crash | {"exception": "  + Exception Group\n  +-+------- 1 ------\n    | KeyError: 'x'\n    +------\n"}
+    crash = {
+        "level": "critical",
+        "message": "crashed",
+        "exception": "Traceback (most recent call last):\n  File x\nValueError: bad\nHINT:  None.",
+    }
+    group = crash | {"exception": "  + Exception Group\n  +-+------- 1 ------\n    | a.b.KeyError: 'x'\n    +------\n"}
     refusal = {"level": "critical", "message": "cannot serve", "why": "no port"}
     with log.open("a") as writer:
         writer.write(f"FATAL:  no space\n{json.dumps(crash)}\n{json.dumps(group)}\n{json.dumps(refusal)}\n[1]\n")
     assert excerpt(log, begin).splitlines() == [
         "FATAL:  no space",
         "critical: crashed: ValueError: bad",
-        "critical: crashed: KeyError: 'x'",
+        "critical: crashed: a.b.KeyError: 'x'",
         "critical: cannot serve: no port",
         "[1]",
     ]

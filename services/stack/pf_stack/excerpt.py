@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 LINES = 8
+NAMED = re.compile(r"^[ |]*((?:\w+\.)*[A-Z]\w*[a-z]\w*(?:: .*)?)$", re.MULTILINE)
+"""A line of a traceback, maybe inside of a group's frame, that begins with the name of a class."""
 WIDTH = 300
 """Characters shown of a line."""
 
@@ -32,6 +35,6 @@ def _readable(line: str) -> str:
 
 
 def _reason(exception: str) -> str:
-    """The exception itself: the last line of its traceback that says anything, without the frame of a group."""
-    lines = (line.strip(" |+-") for line in reversed(exception.splitlines()))
-    return next(filter(None, lines), "")
+    """The exception itself: its class and the first line of what it says."""
+    named = NAMED.findall(exception)
+    return named[-1] if named else ""
