@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
@@ -15,7 +15,7 @@ from pf_kit.embedded.accounts import this_account
 from pf_kit.embedded.backends import embedded_postgres
 from pf_kit.embedded.child import Program, clean_environment
 from pf_kit.embedded.component import complete, running
-from pf_kit.embedded.folders import locked
+from pf_kit.embedded.folders import Locked, locked
 from pf_kit.embedded.postgres import Postgres
 from pf_kit.embedded.refusal import Refusal
 from pf_kit.postgres.epoch import new_epoch
@@ -38,17 +38,35 @@ Step: TypeAlias = Callable[[str], AbstractContextManager[None]]
 
 async def restore(layout: Layout, file: Path, step: Step) -> Manifest:
     """Makes a new data folder of a back-up; on failure leaves the folder as it was."""
-    if layout.data.exists() and any(layout.data.iterdir()):
-        raise Refusal(f"{layout.data} is not empty", "Restore into a new folder: pf restore FILE --data DIR")
-    with _made_or_undone(layout):
-        claim(layout)
-        with locked(layout.lock):
+    existed = layout.data.exists()
+    _require(not existed or not any(layout.data.iterdir()), layout)
+    claim(layout)
+    with _locked_for_us(layout):
+        # Looked at again: only under the lock is it certain that nobody else has put anything there meanwhile.
+        _require(not layout.cluster.exists() and not layout.restoring.exists(), layout)
+        with _undone_on_failure(layout, existed=existed):
             layout.restoring.mkdir(mode=0o700)
             with step("check the back-up"):
                 manifest = extract_archive(file, layout.restoring)
             await _load(layout, step)
             _place(layout)
     return manifest
+
+
+def _require(empty: bool, layout: Layout) -> None:
+    if not empty:
+        raise Refusal(f"{layout.data} is not empty", "Restore into a new folder: pf restore FILE --data DIR")
+
+
+@contextmanager
+def _locked_for_us(layout: Layout) -> Iterator[None]:
+    """Holds the folder's lock within the block."""
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(layout.lock))
+        except Locked:
+            raise Refusal(f"another pf command uses {layout.data}", "Restore into a folder of its own.") from None
+        yield
 
 
 async def _load(layout: Layout, step: Step) -> None:
@@ -94,14 +112,13 @@ def _place(layout: Layout) -> None:
 
 
 @contextmanager
-def _made_or_undone(layout: Layout) -> Iterator[None]:
-    """Removes what was made if the block fails."""
-    existed = layout.data.exists()
+def _undone_on_failure(layout: Layout, *, existed: bool) -> Iterator[None]:
+    """Removes what was made if the block fails; to be used under the folder's lock, in a folder that was empty."""
     try:
         yield
     except BaseException:
-        for entry in layout.data.iterdir() if layout.data.exists() else ():
+        for entry in layout.data.iterdir():
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-        if not existed and layout.data.exists():
+        if not existed:
             layout.data.rmdir()
         raise

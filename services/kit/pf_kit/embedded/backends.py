@@ -8,7 +8,7 @@ from pf_kit.embedded import postgres, valkey
 from pf_kit.embedded.accounts import Account, backend_account, require_passage, this_account
 from pf_kit.embedded.binaries import VALKEY_SERVERS, Binaries, find_postgres, find_valkey
 from pf_kit.embedded.copies import copied
-from pf_kit.embedded.folders import own_folder
+from pf_kit.embedded.folders import PASSABLE, own_folder
 from pf_kit.embedded.postgres import Postgres
 from pf_kit.embedded.processes import vacate
 from pf_kit.embedded.valkey import Valkey
@@ -16,15 +16,13 @@ from pf_kit.embedded.valkey import Valkey
 BACKENDS = ("postgres", "valkey")
 """Their names."""
 PRIVATE = 0o700
-PASSABLE = 0o711
-"""Lets another account through to what is its own, without a look at the rest."""
 
 
 def embedded_postgres(home: Path, sockets: Path) -> Postgres:
     """A Postgres with its data below one folder and its socket below another; both are made if they are missing."""
     account = claim_folders(home, sockets)
     binaries = _within_reach(find_postgres(), home, account)
-    return Postgres(binaries, home / "postgres", sockets / "postgres", account)
+    return Postgres(binaries, home / "postgres", home / "postgres-settings", sockets / "postgres", account)
 
 
 def embedded_valkey(home: Path, sockets: Path) -> Valkey:

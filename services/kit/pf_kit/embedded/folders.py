@@ -5,12 +5,15 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from pf_kit.embedded.accounts import Account
 from pf_kit.embedded.refusal import Refusal
+
+PASSABLE = 0o711
+"""Mode of a folder that lets another account through to what is its own, without a look at the rest."""
 
 
 def own_folder(folder: Path, mode: int) -> None:
@@ -43,6 +46,27 @@ def give_folder(folder: Path, mode: int, uid: int, gid: int) -> None:
         )
     if stat.S_IMODE(found.st_mode) != mode:
         folder.chmod(mode)
+
+
+def rewrite_of_account(file: Path, account: Account, change: Callable[[str], str]) -> None:
+    """Changes a file, if it is there, in a folder of another account's.
+
+    That account can lay a link in its place, to make us write where it may not: only a file of its own is written to.
+    """
+    try:
+        descriptor = os.open(file, os.O_RDWR | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return
+    except OSError as problem:
+        raise Refusal(f"{file} cannot be opened: {problem.strerror}", f"Look at it, then remove it: {file}") from None
+    with os.fdopen(descriptor, "r+") as handle:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != account.uid or found.st_nlink != 1:
+            raise Refusal(f"{file} is not a file of {account.name}", f"Look at it, then remove it: {file}")
+        text = change(handle.read())
+        handle.seek(0)
+        handle.write(text)
+        handle.truncate()
 
 
 def _make_parents(folder: Path) -> None:

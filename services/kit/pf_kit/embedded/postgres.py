@@ -15,7 +15,7 @@ from pf_kit.embedded.accounts import Account, this_account
 from pf_kit.embedded.binaries import Binaries
 from pf_kit.embedded.child import Child, Program, clean_environment
 from pf_kit.embedded.component import complete
-from pf_kit.embedded.folders import account_folder
+from pf_kit.embedded.folders import PASSABLE, account_folder, own_folder, rewrite_of_account
 from pf_kit.embedded.processes import vacate
 from pf_kit.embedded.refusal import Refusal
 
@@ -23,6 +23,8 @@ DATABASE = "paddleflow"
 READY_LINE = 7
 """The line of postmaster.pid, counted from 0, that says how far the server is."""
 POLL_SECONDS = 0.02
+READABLE = 0o644
+"""Mode of the configuration files: they hold no secret."""
 NOBODY = 2**31 - 1
 """A process number that Linux never gives out."""
 PROGRAMS = ("postgres",)
@@ -38,7 +40,9 @@ class Postgres:
 
     binaries: Binaries
     cluster: Path
-    """The folder that holds the database."""
+    """The folder that holds the database; the account's own, hence nothing in it is believed to be what it seems."""
+    configuration: Path
+    """The folder of the configuration files, which the account can read but not change."""
     sockets: Path
     """The folder that holds the socket."""
     account: Account
@@ -68,10 +72,10 @@ class Postgres:
         self._require_version()
         await vacate(self.cluster, PROGRAMS, LEFTOVERS)
         self._disarm_locks()
-        self._configure(self.cluster)
+        self._configure()
 
     def program(self) -> Program:
-        return self._program("postgres", "-D", str(self.cluster))
+        return self._program("postgres", "-D", str(self.cluster), *self._configured())
 
     async def wait_ready(self, child: Child) -> None:
         while True:
@@ -96,21 +100,29 @@ class Postgres:
             shutil.rmtree(fresh)
         account_folder(fresh, self.account)
         await complete(self._program("initdb", *_initdb_options(fresh)), said="")
-        self._configure(fresh)
-        alone = self._program("postgres", "--single", "-D", str(fresh), "template1")
+        self._configure()
+        alone = self._program("postgres", "--single", "-D", str(fresh), *self._configured(), "template1")
         await complete(alone, said=f"CREATE DATABASE {DATABASE}\n")
         fresh.rename(self.cluster)
 
-    def _configure(self, cluster: Path) -> None:
+    def _configure(self) -> None:
+        own_folder(self.configuration, PASSABLE)
         who = (self.account.name, this_account().name)
-        files = {
-            "postgresql.conf": settings.configuration(self.binaries.major, self.sockets),
-            "pg_hba.conf": settings.access(),
-            "pg_ident.conf": settings.identities(who),
+        texts = {
+            "config_file": settings.configuration(self.binaries.major, self.sockets),
+            "hba_file": settings.access(),
+            "ident_file": settings.identities(who),
         }
-        for name, text in files.items():
-            # The files are there since initdb, and stay the account's when they are rewritten.
-            (cluster / name).write_text(text)
+        for name, text in texts.items():
+            file = self._configuration_file(name)
+            file.write_text(text)
+            file.chmod(READABLE)
+
+    def _configured(self) -> list[str]:
+        return [f"--{name}={self._configuration_file(name)}" for name in ("config_file", "hba_file", "ident_file")]
+
+    def _configuration_file(self, name: str) -> Path:
+        return self.configuration / f"{name}.conf"
 
     def _require_version(self) -> None:
         found = (self.cluster / "PG_VERSION").read_text().strip()
@@ -126,9 +138,9 @@ class Postgres:
         Its number may have gone to something else, or its remains may wait to be reaped: Postgres would take either for
         a server that runs. The lock itself stays, because Postgres frees the shared memory that it names.
         """
-        lock = self.cluster / "postmaster.pid"
-        if lock.exists():
-            lock.write_text(re.sub(r"\A\d+", str(NOBODY), lock.read_text()))
+        rewrite_of_account(
+            self.cluster / "postmaster.pid", self.account, lambda text: re.sub(r"\A\d+", str(NOBODY), text)
+        )
         (self.sockets / f".s.PGSQL.{settings.PORT}.lock").unlink(missing_ok=True)
 
     def _program(self, name: str, *arguments: str) -> Program:

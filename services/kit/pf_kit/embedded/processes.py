@@ -89,11 +89,14 @@ async def _gone(handle: int, seconds: float) -> bool:
 def occupants(folder: Path, programs: Collection[str]) -> Iterator[Identity]:
     """The processes of these programs whose current folder this is.
 
-    A database server and all its helpers stay in the folder of their data.
+    A database server and all its helpers stay in the folder of their data. It is told by its identity, not by its path:
+    in a container the same path is another folder, and a folder can be mounted at two paths.
     """
-    where = str(folder.resolve())
+    where = _place(folder)
+    if where is None:
+        return
     for entry in PROC.iterdir():
-        if entry.name.isdecimal() and _link(entry / "cwd") == where and _program(entry) in programs:
+        if entry.name.isdecimal() and _program(entry) in programs and _place(entry / "cwd") == where:
             found = identify(int(entry.name))
             if found is not None:
                 yield found
@@ -111,13 +114,19 @@ async def vacate(folder: Path, programs: Collection[str], signals: Sequence[tupl
         raise Refusal(f"process {occupant.pid} uses {folder} and does not end", f"kill -9 {occupant.pid}")
 
 
-def _program(entry: Path) -> str:
-    return Path(_link(entry / "exe").removesuffix(" (deleted)")).name
-
-
-def _link(path: Path) -> str:
-    """Where a link leads, as the kernel writes it; empty if it is not ours to know."""
+def _place(folder: Path) -> tuple[int, int] | None:
+    """What tells a folder from all others; None if there is none, or if it is not ours to know."""
     try:
-        return os.readlink(path)  # noqa: PTH115 - a path would not be the kernel's text
+        found = folder.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _program(entry: Path) -> str:
+    """The name of a process's program; empty if it is not ours to know."""
+    try:
+        program = os.readlink(entry / "exe")  # noqa: PTH115 - a path would not be the kernel's text
     except OSError:
         return ""
+    return Path(program.removesuffix(" (deleted)")).name
