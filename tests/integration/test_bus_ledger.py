@@ -188,6 +188,24 @@ async def test_a_handler_that_fails_now_and_then(calm: World, caplog: pytest.Log
     assert "the handler has a bug" in caplog.text
 
 
+async def test_a_state_that_cannot_be_gathered_is_asked_for_again(
+    calm: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Unlucky(LedgerHandler):
+        failures = 2
+
+        async def gather(self) -> None:
+            self.failures -= 1
+            if self.failures >= 0:
+                raise OSError("the owner hung up")
+
+    handler = Unlucky("unlucky")
+    calm.consumer("unlucky", handler)
+    await calm.ready("unlucky")
+    assert (handler.failures, handler.resyncs) == (-1, 1)
+    assert "the owner hung up" in caplog.text
+
+
 async def test_whoever_was_away_for_too_long_starts_over(calm: World) -> None:
     calm.relay()
     handler = LedgerHandler("late")

@@ -190,3 +190,13 @@ async def test_a_redis_that_others_have_filled_is_as_if_it_were_away(own_redis: 
     await own_redis.config_set("maxmemory", 0)
     await bus.publish([batch(epoch, 2, 3)])
     assert await read(bus, epoch) == [batch(epoch, 2, 3)]
+
+
+@pytest.mark.parametrize("entry", [{"batch": b"\xff\xff"}, {"else": b""}])
+async def test_what_somebody_else_wrote_is_as_if_redis_were_away(redis: Redis, entry: dict[str, bytes]) -> None:
+    bus, epoch = RedisStream(redis, "queue"), fresh_epoch()
+    await redis.xadd(bus.key(epoch), entry, id="101-1")  # type: ignore[arg-type]  # the stubs want one exact type
+    with pytest.raises(BusUnavailable, match="somebody else has written"):
+        await read(bus, epoch)
+    await bus.publish([batch(epoch, 2, 3)])
+    assert await read(bus, epoch, Cursor(101, 1)) == [batch(epoch, 2, 3)], "and it is passed over"

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic
 
@@ -19,9 +20,8 @@ from pf_kit.bus.progress import Gap, fresh
 from pf_kit.bus.relay import backoff
 from pf_kit.bus.stream import BusUnavailable, RedisStream
 from pf_kit.clock import Clock
-from pf_kit.events import Event
 from pf_kit.postgres.positions import PostgresInbox
-from pf_kit.unit import Change, Database
+from pf_kit.unit import Database
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ LONGEST_BACKOFF = 5.0
 
 
 class HandlerFailed(Exception):
-    """The handler could not take in an event; it is tried again."""
+    """The handler could not do its part; it is tried again."""
 
 
 @dataclass(slots=True)
@@ -139,30 +139,34 @@ class Consumer(Generic[State]):
                 raise ResumeTokenExpired
             events = fresh(claimed, batches)
             if events:
-                await self._handle(change, events)
+                with self._handling(f"apply the events {events[0].cursor} to {events[-1].cursor}"):
+                    await self._handler.apply(change, events)
                 claimed = Position(claimed.epoch, events[-1].cursor)
                 await self._inbox.move(change, claimed)
         self.stats.applied += len(events)
         return claimed
 
-    async def _handle(self, change: Change, events: Sequence[Event]) -> None:
+    @contextmanager
+    def _handling(self, what: str) -> Iterator[None]:
+        """Inside, whatever the handler raises is a failure that it can be tried again after."""
         try:
-            await self._handler.apply(change, events)
+            yield
         except Problem:
             raise
         except Exception as error:
-            first, last = events[0].cursor, events[-1].cursor
-            raise HandlerFailed(f"{self._name} cannot apply the events {first} to {last}: {error!r}") from error
+            raise HandlerFailed(f"{self._name} cannot {what}: {error!r}") from error
 
     async def _start_over(self) -> Position:
         """Takes the owner's whole state instead of its events."""
         head = await self._owner.head()
-        state = await self._handler.gather()
+        with self._handling("gather the owner's state"):
+            state = await self._handler.gather()
         async with self._database.change(self._lock, *self._handler.locks(())) as change:
             claimed = await self._inbox.claim(change)
             if claimed and claimed.epoch == head.epoch and claimed.cursor >= head.cursor:
                 return claimed
-            await self._handler.resync(change, state)
+            with self._handling("take over the owner's state"):
+                await self._handler.resync(change, state)
             await self._inbox.move(change, head)
         self.stats.resyncs += 1
         return head

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any, TypeAlias, cast
 
+from google.protobuf.message import DecodeError
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -104,11 +105,14 @@ class RedisStream:
             found = await self._redis.xread(streams, count=READ_BATCHES, block=round(patience * 1000))
         except (RedisError, OSError) as error:
             raise BusUnavailable(f"cannot read events: {error}") from error
-        return [
-            parse_batch(event_pb2.EventBatch.FromString(fields[FIELD]))
-            for _, entries in cast("Entries", found)
-            for _, fields in entries
-        ]
+        return [_parsed(fields) for _, entries in cast("Entries", found) for _, fields in entries]
+
+
+def _parsed(fields: dict[bytes, bytes]) -> Batch:
+    try:
+        return parse_batch(event_pb2.EventBatch.FromString(fields[FIELD]))
+    except (KeyError, DecodeError) as error:
+        raise BusUnavailable(f"cannot read events: somebody else has written to the stream: {error!r}") from error
 
 
 def _is_repetition(reply: Exception) -> bool:
