@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from pathlib import Path
 
 import asyncpg
@@ -148,3 +149,17 @@ def test_a_query_without_a_name_of_its_own_is_refused(
     write(tmp_path / "bad_queries", queries=text)
     with pytest.raises(ValueError, match=r"bad_queries/queries\.sql"):
         load_queries("bad_queries", "queries.sql")
+
+
+async def test_who_may_not_make_a_schema_can_be_given_one(fresh_dsn: str) -> None:
+    role = f"r{uuid.uuid4().hex}"
+    connection = await asyncpg.connect(fresh_dsn)
+    try:
+        await connection.execute(f"create role {role} login; create schema kit authorization {role}")
+        limited = fresh_dsn.replace("test@", f"{role}@")
+        assert await migrate(limited, "kit", ()) == ["0001_pre_kit.sql"]
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await migrate(limited, "another", ())
+    finally:
+        await connection.execute(f"drop schema kit cascade; drop role {role}")
+        await connection.close()
