@@ -268,9 +268,31 @@ async def test_who_is_behind_what_is_kept_is_told(probe: Probe) -> None:
             await log.events_after(place, 10)
 
 
-async def test_a_place_beyond_the_head_is_no_fault(probe: Probe) -> None:
+async def test_a_place_that_no_event_has_reached_is_of_another_story(probe: Probe) -> None:
+    """A database that lost its newest changes would otherwise let who has seen them wait in silence."""
     (event,) = await emit(probe, 1)
-    assert await probe.database.log.events_after(Cursor(event.cursor.xid + 1000, 0), 10) == []
+    with pytest.raises(ResumeTokenExpired):
+        await probe.database.log.events_after(Cursor(event.cursor.xid + 1000, 0), 10)
+
+
+async def test_the_newest_place_is_not_beyond_itself(probe: Probe) -> None:
+    (event,) = await emit(probe, 1)
+    assert await probe.database.log.events_after(event.cursor, 10) == []
+    assert await probe.database.log.events_after(await probe.database.log.head(), 10) == []
+
+
+async def test_the_time_of_a_change_is_not_before_that_of_one_it_waited_for(probe: Probe) -> None:
+    times: list[datetime] = []
+
+    async def touch() -> None:
+        async with probe.database.change("a") as change:
+            change.emit(Stored("a", 1))
+            times.append(change.time)
+            await asyncio.sleep(0.002)
+
+    await asyncio.gather(*(touch() for _ in range(10)))
+    assert times == sorted(times)
+    assert [event.create_time for event in await everything(probe)] == times
 
 
 async def test_a_commit_wakes_its_own_process_at_once(probe: Probe) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from datetime import datetime
+from typing import cast
 
 import pytest
 
-from pf_kit.events import BEGINNING, Event
+from pf_kit.events import BEGINNING, Event, Fact
+from pf_kit.postgres import log
 from pf_kit.postgres.database import PostgresDatabase
 from pf_kit.postgres.views import rows
+from support.databases import migrated
 from support.probe import Stored, postgres_database
 
 
@@ -94,3 +98,36 @@ async def test_one_who_waits_costs_next_to_nothing(database: PostgresDatabase) -
     await asyncio.sleep(1.5)
     following.cancel()
     assert looks <= 3
+
+
+async def test_large_events_are_read_few_at_once(fresh_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log, "READ_BYTES", 100)
+    async with migrated(fresh_dsn, lambda size: Fact("t", "s", 1, bytes(cast("int", size)))) as database:
+        async with database.change() as change:
+            for size in (40, 40, 40, 40, 500, 1):
+                change.emit(size)
+        pages, place = [], BEGINNING
+        while events := await database.log.events_after(place, 10):
+            pages.append([len(event.fact.payload) for event in events])
+            place = events[-1].cursor
+    assert pages == [[40, 40, 40], [40, 500], [1]]
+
+
+async def test_a_change_of_another_process_is_waited_for_in_its_time(
+    fresh_dsn: str, database: PostgresDatabase
+) -> None:
+    """Both transactions begin before either has the lock; the time of the second must not be that of its begin."""
+    async with postgres_database(fresh_dsn) as other:
+        async with database.change("a") as first:
+            waiting = asyncio.create_task(changed_at(other))
+            lock = "select count(*) from pg_locks where locktype = 'advisory' and not granted"
+            async with asyncio.timeout(5):
+                while not await rows(database.newest).fetchval(lock):  # noqa: ASYNC110 - only Postgres knows
+                    await asyncio.sleep(0.01)
+            end = await rows(first).fetchval("select clock_timestamp()")
+        assert await waiting > end
+
+
+async def changed_at(database: PostgresDatabase) -> datetime:
+    async with database.change("a") as change:
+        return change.time

@@ -187,6 +187,13 @@ async def test_a_token_of_another_epoch_is_expired() -> None:
         assert type(await ending(after.watch(page.resume_token))) is ResumeTokenExpired
 
 
+async def test_a_token_from_changes_that_the_database_lost_is_expired() -> None:
+    async with Store().running() as store:
+        await store.put("a", 1)
+        token = resume_token(store.database.log.epoch, Place(Cursor(900, 900), None))
+        assert type(await ending(store.watch(token))) is ResumeTokenExpired
+
+
 async def test_a_token_whose_events_are_gone_is_expired() -> None:
     store = Store()
     token = resume_token(store.database.log.epoch, Place(BEGINNING, None))

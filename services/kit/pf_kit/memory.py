@@ -113,7 +113,7 @@ class MemoryLog:
 
     async def events_after(self, cursor: Cursor, limit: int) -> Sequence[Event]:
         self._bell.looked()
-        if cursor < self._committed.trimmed:
+        if cursor < self._committed.trimmed or cursor.xid > self._committed.xid:
             raise ResumeTokenExpired
         start = bisect_right(self._committed.events, cursor, key=lambda event: event.cursor)
         return self._committed.events[start : start + limit]

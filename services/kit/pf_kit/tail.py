@@ -122,7 +122,7 @@ class Tail:
             if events:
                 self._keep(events)
                 await asyncio.sleep(SPACING)
-            if len(events) < READ:
+            else:
                 await self._log.commits()
 
     def _keep(self, events: Sequence[Event]) -> None:

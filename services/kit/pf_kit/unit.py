@@ -81,7 +81,7 @@ class Change(View, Protocol):
 
     @property
     def time(self) -> datetime:
-        """The database's time at which the change began."""
+        """The database's time at which the change held its locks: later than that of all changes it waited for."""
 
     def emit(self, event: object) -> None:
         """Tells the world about a domain event once the change is committed."""
@@ -109,7 +109,9 @@ class EventLog(Protocol):
     async def events_after(self, cursor: Cursor, limit: int) -> Sequence[Event]:
         """The next events after a place, in order, none of which can be overtaken any more.
 
-        Raises ResumeTokenExpired if events after the place are no longer kept.
+        At most so many, and fewer if they are large; none only if there are no more. Raises ResumeTokenExpired if
+        events after the place are no longer kept, or if the place lies where no event has been yet: the database has
+        lost its newest changes, and what it tells now is another story than that of the place.
         """
 
     async def head(self) -> Cursor:

@@ -84,6 +84,9 @@ class Watches:
         epoch = self._database.log.epoch
         if token:
             place = parse_resume_token(epoch, token)
+            if place.cursor > self._tail.head:
+                # Read by another instance perhaps, which is ahead of this one. If not, the log refuses it.
+                await self._database.log.events_after(place.cursor, 0)
         else:
             place, messages = await self._begin(existing)
             for page in _existing_pages(messages, resume_token(epoch, place)):

@@ -101,6 +101,7 @@ class PostgresChange(PostgresView):
             [once.request_id for once, _ in replies],
             [once.digest for once, _ in replies],
             [reply for _, reply in replies],
+            self._time,
         ]
 
 

@@ -15,6 +15,8 @@ from pf_kit.wake import POLL, Bell, this_task
 
 HELD_BACK_POLL = 0.02
 """Seconds between looks while an older transaction, still under way, hides events of this process."""
+READ_BYTES = 4 * 1024 * 1024
+"""After payloads of so many bytes no more events are read at once, however many are asked for."""
 
 
 class PostgresLog:
@@ -34,7 +36,7 @@ class PostgresLog:
 
     async def events_after(self, cursor: Cursor, limit: int) -> Sequence[Event]:
         self._bell.looked()
-        rows = await self._view.fetch(QUERIES["events_after"], cursor.xid, cursor.id, limit)
+        rows = await self._view.fetch(QUERIES["events_after"], cursor.xid, cursor.id, limit, READ_BYTES)
         self._seen[this_task()] = rows[0]["xmin"]
         if rows[0]["expired"]:
             raise ResumeTokenExpired

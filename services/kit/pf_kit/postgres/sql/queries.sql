@@ -1,25 +1,29 @@
 -- Queries on the kit's own tables.
 
 -- begin_change --
--- The locks come before all else: no transaction id is given out, nor a row read, until they are held.
-select now() as time, array(select pg_advisory_xact_lock(key)::text from unnest($1::bigint[]) as key) as locks
+-- The locks come before all else: no transaction id is given out, nor a row read, until they are held. The time is that
+-- at which they are, as waiting for them must not put a later change before the one it waited for.
+with held as materialized (
+    select array(select pg_advisory_xact_lock(key)::text from unnest($1::bigint[]) as key) as locks
+)
+select clock_timestamp() as time from held where locks is not null
 
 -- end_change --
 with facts as (
-    insert into outbox (type, subject, version, payload, trace)
-    select type, subject, version, payload, $5::text
+    insert into outbox (type, subject, version, payload, trace, create_time)
+    select type, subject, version, payload, $5::text, $17::timestamptz
     from unnest($1::text[], $2::text[], $3::bigint[], $4::bytea[])
         with ordinality as fact (type, subject, version, payload, place)
     order by place
 ), entries as (
-    insert into audit (actor, on_behalf_of, method, subject, peer, request_id)
-    select actor, on_behalf_of, method, subject, peer, request_id
+    insert into audit (actor, on_behalf_of, method, subject, peer, request_id, create_time)
+    select actor, on_behalf_of, method, subject, peer, request_id, $17::timestamptz
     from unnest($6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[])
         with ordinality as entry (actor, on_behalf_of, method, subject, peer, request_id, place)
     order by place
 ), replies as (
-    insert into requests (principal, method, request_id, digest, reply)
-    select principal, method, request_id, digest, reply
+    insert into requests (principal, method, request_id, digest, reply, create_time)
+    select principal, method, request_id, digest, reply, $17::timestamptz
     from unnest($12::text[], $13::text[], $14::text[], $15::bytea[], $16::bytea[])
         as reply (principal, method, request_id, digest, reply)
 )
@@ -32,18 +36,28 @@ select digest, reply from requests where principal = $1 and method = $2 and requ
 select pg_current_snapshot()::text
 
 -- events_after --
--- One row without an event if there is none. Events of transactions from `xmin` on may still be overtaken.
+-- One row without an event if there is none. Events of transactions from `xmin` on may still be overtaken. A place from
+-- `xmax` on was given out by another life of the database, of which nobody has told this one. No more than $3 events,
+-- and none after those that come to $4 bytes.
 select
-    (trimmed.xid, trimmed.id) > ($1::xid8, $2::bigint) as expired,
+    (trimmed.xid, trimmed.id) > ($1::xid8, $2::bigint)
+        or $1::xid8 >= pg_snapshot_xmax(pg_current_snapshot()) as expired,
     pg_snapshot_xmin(pg_current_snapshot()) as xmin,
     event.*
 from outbox_trimmed as trimmed
 left join lateral (
     select xid, id, type, subject, version, payload, trace, create_time
-    from outbox
-    where (xid, id) > ($1::xid8, $2::bigint) and xid < pg_snapshot_xmin(pg_current_snapshot())
-    order by xid, id
-    limit $3
+    from (
+        select *, sum(length(payload)) over (order by xid, id rows unbounded preceding) - length(payload) as bytes_before
+        from (
+            select xid, id, type, subject, version, payload, trace, create_time
+            from outbox
+            where (xid, id) > ($1::xid8, $2::bigint) and xid < pg_snapshot_xmin(pg_current_snapshot())
+            order by xid, id
+            limit $3
+        ) as next
+    ) as measured
+    where bytes_before < $4
 ) as event on true
 order by event.xid, event.id
 

@@ -27,7 +27,7 @@ create table outbox (
     version bigint not null,  -- the subject's version after the event
     payload bytea not null,  -- the message, serialized
     trace text not null,  -- W3C traceparent of the call that caused it; empty when that call was not traced
-    create_time timestamptz not null default now(),  -- when the transaction began
+    create_time timestamptz not null default now(),  -- when the change held its locks
     primary key (xid, id)
 );
 
@@ -70,7 +70,7 @@ create index requests_create_time on requests (create_time);
 -- Who changed what. Written in the transaction of the change, and only ever added to.
 create table audit (
     id bigint generated always as identity primary key,
-    create_time timestamptz not null default now(),  -- when the change began
+    create_time timestamptz not null default now(),  -- when the change held its locks
     actor text not null,  -- who: user/<name> or service/<name>
     on_behalf_of text not null,  -- for whom, if a service acted for a user; else empty
     method text not null,  -- as gRPC writes it
