@@ -36,6 +36,12 @@ class World:
     """What the server holds, what it was asked, and what it shall do."""
 
     users: dict[str, auth_pb2.User] = field(default_factory=dict)
+    passwords: dict[str, str] = field(default_factory=dict)
+    """Of those who can change theirs; everybody else's is PASSWORD for ever."""
+    changed_passwords: set[str] = field(default_factory=set)
+    """Ids of the requests that did so."""
+    caller: str = "root"
+    """Whom every token belongs to."""
     grants: list[auth_pb2.Grant] = field(default_factory=list)
     queues: dict[str, queue_pb2.Queue] = field(default_factory=dict)
     clusters: dict[str, cluster_pb2.Cluster] = field(default_factory=dict)
@@ -69,13 +75,13 @@ class Auth:
     world: World
 
     def Login(self, request: Any) -> Any:  # noqa: N802
-        if request.password != PASSWORD:
+        if request.password != self.world.passwords.get(request.user, PASSWORD):
             raise WrongPassword
         self.world.logins += 1
         return auth_pb2.LoginResponse(**self._token(request.user, "", f"login-{self.world.logins}"))
 
     def WhoAmI(self, _: Any) -> Any:  # noqa: N802
-        return auth_pb2.WhoAmIResponse(user="root", root=True)
+        return auth_pb2.WhoAmIResponse(user=self.world.caller, root=self.world.caller == "root")
 
     def CreateToken(self, request: Any) -> Any:  # noqa: N802
         return auth_pb2.CreateTokenResponse(**self._token(request.user or "root", request.description, "made"))
@@ -107,7 +113,14 @@ class Users:
         users, token = page(sorted(self.world.users.values(), key=lambda u: u.name), request, lambda u: u.name)
         return auth_pb2.ListUsersResponse(users=users, next_page_token=token)
 
-    def SetPassword(self, _: Any) -> Any:  # noqa: N802
+    def SetPassword(self, request: Any) -> Any:  # noqa: N802
+        name = request.name or self.world.caller
+        if name in self.world.passwords and request.request_id not in self.world.changed_passwords:
+            if request.old_password != self.world.passwords[name]:
+                raise WrongPassword
+            self.world.passwords[name] = request.new_password
+            self.world.changed_passwords.add(request.request_id)
+            self.world.good_tokens.clear()
         return auth_pb2.SetPasswordResponse()
 
     def DeleteUser(self, request: Any) -> Any:  # noqa: N802

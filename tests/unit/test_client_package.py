@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,12 @@ def test_every_public_name_is_there() -> None:
     assert set(dir(paddleflow)) == set(paddleflow.__all__)
     for name in paddleflow.__all__:
         assert getattr(paddleflow, name).__name__ == name
+
+
+@pytest.mark.parametrize("package", ["aio", "sync", "compat", "models", "problems"])
+def test_every_name_a_package_offers_can_be_imported(package: str) -> None:
+    offering = import_module(f"paddleflow.{package}")
+    assert [name for name in offering.__all__ if not hasattr(offering, name)] == []
 
 
 def test_an_unknown_name_is_told_as_always() -> None:

@@ -30,6 +30,7 @@ from paddleflow.models import (
     ResourceKind,
     User,
 )
+from paddleflow.problems import InvalidArgument
 from paddleflow.queue.v1 import cluster_pb2, queue_pb2
 from paddleflow.wire import audit, clusters, queues, users
 from paddleflow.wire.base import EnumCodec, time_from_wire, time_to_wire
@@ -105,12 +106,12 @@ def test_a_grant_survives_the_wire(grant: Grant) -> None:
 
 @given(MOMENTS)
 def test_a_moment_survives_the_wire(moment: datetime) -> None:
-    assert time_from_wire(auth_pb2.User(create_time=time_to_wire(moment)), "create_time") == moment
+    assert time_from_wire(auth_pb2.User(create_time=time_to_wire("since", moment)), "create_time") == moment
 
 
 def test_what_only_the_server_fills_is_read_and_not_sent() -> None:
     began = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-    told = queue_pb2.Queue(name="q", state=queue_pb2.QUEUE_STATE_HELD, create_time=time_to_wire(began))
+    told = queue_pb2.Queue(name="q", state=queue_pb2.QUEUE_STATE_HELD, create_time=time_to_wire("since", began))
     told.used.amounts["cpu"] = 1
     told.effective_max.amounts["cpu"] = 2
     queue = queues.queue_from_wire(told)
@@ -204,10 +205,9 @@ def test_changes_of_a_flavour_name_single_resources() -> None:
     assert clusters.flavour_from_wire(flavour) == Flavour("f", {"cpu": 1}, "c")
 
 
-def test_no_change_is_no_mask() -> None:
-    queue, mask = queues.queue_changes_to_wire("q", "", {"max": {}, "labels": {}})
-    assert list(mask.paths) == []
-    assert not queue.HasField("max")
+def test_no_change_is_refused_before_it_is_sent() -> None:
+    with pytest.raises(InvalidArgument, match="Nothing to change is given"):
+        queues.queue_changes_to_wire("q", "", {"max": {}, "labels": {}})
 
 
 def test_kinds_of_changes_are_named_as_on_the_wire() -> None:

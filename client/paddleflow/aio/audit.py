@@ -11,7 +11,7 @@ from paddleflow.common.v1 import info_pb2, info_pb2_grpc
 from paddleflow.models.audit import AuditFilter, AuditRecord, ServerInfo
 from paddleflow.models.pages import Page
 from paddleflow.wire.audit import audit_record_from_wire, server_info_from_wire
-from paddleflow.wire.base import time_to_wire
+from paddleflow.wire.base import build, time_to_wire
 
 
 class Audit:
@@ -27,10 +27,11 @@ class Audit:
 
     async def page(self, size: int = 0, token: str = "", **chosen: Unpack[AuditFilter]) -> Page[AuditRecord]:
         """One page of the list: at most `size` records (0: as many as the server likes) from the token on."""
-        request = info_pb2.ListAuditRecordsRequest(
+        request = build(
+            info_pb2.ListAuditRecordsRequest,
             actor=chosen.get("actor", ""),
             subject=chosen.get("subject", ""),
-            since=time_to_wire(chosen["since"]) if "since" in chosen else None,
+            since=time_to_wire("since", chosen["since"]) if "since" in chosen else None,
             page_size=size,
             page_token=token,
         )

@@ -6,8 +6,6 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from typing import Unpack
 
-from google.protobuf.duration_pb2 import Duration
-
 from paddleflow.aio.pages import every
 from paddleflow.aio.session import Session
 from paddleflow.aio.watch import watch
@@ -16,6 +14,7 @@ from paddleflow.models.pages import Page
 from paddleflow.models.users import Grant, GrantFilter, Identity, NewToken, ResourceKind, Token, User
 from paddleflow.models.watches import Change, WatchItem
 from paddleflow.wire.audit import CHANGE_KIND
+from paddleflow.wire.base import build, duration_to_wire
 from paddleflow.wire.users import (
     KIND,
     grant_from_wire,
@@ -36,12 +35,12 @@ class Users:
 
     async def create(self, name: str, password: str, *, request_id: str = "") -> User:
         """Adds a user."""
-        request = auth_pb2.CreateUserRequest(user=auth_pb2.User(name=name), password=password)
+        request = build(auth_pb2.CreateUserRequest, user=build(auth_pb2.User, name=name), password=password)
         reply = await self._session.change(self._stub.CreateUser, request, request_id)
         return user_from_wire(reply.user)
 
     async def get(self, name: str) -> User:
-        reply = await self._session.call(self._stub.GetUser, auth_pb2.GetUserRequest(name=name))
+        reply = await self._session.call(self._stub.GetUser, build(auth_pb2.GetUserRequest, name=name))
         return user_from_wire(reply.user)
 
     def list(self) -> AsyncIterator[User]:
@@ -50,7 +49,7 @@ class Users:
 
     async def page(self, size: int = 0, token: str = "") -> Page[User]:
         """One page of the list: at most `size` users (0: as many as the server likes) from the token on."""
-        request = auth_pb2.ListUsersRequest(page_size=size, page_token=token)
+        request = build(auth_pb2.ListUsersRequest, page_size=size, page_token=token)
         reply = await self._session.call(self._stub.ListUsers, request)
         return Page([user_from_wire(user) for user in reply.users], reply.next_page_token)
 
@@ -59,19 +58,23 @@ class Users:
     ) -> None:
         """Gives a user (empty: the caller) a new password, and ends all its tokens.
 
-        Root need not know the old one of others.
+        Root need not know the old one of others. After a change of one's own the client logs in with the new one,
+        unless it was made with a token.
         """
-        request = auth_pb2.SetPasswordRequest(name=name, old_password=old_password, new_password=new_password)
-        await self._session.change(self._stub.SetPassword, request, request_id)
+        request = build(auth_pb2.SetPasswordRequest, name=name, old_password=old_password, new_password=new_password)
+        if name in ("", self._session.connection.user):
+            await self._session.change_password(self._stub.SetPassword, request, request_id)
+        else:
+            await self._session.change(self._stub.SetPassword, request, request_id)
 
     async def delete(self, name: str, *, etag: str = "", request_id: str = "") -> None:
         """Removes a user, its tokens and its grants."""
-        request = auth_pb2.DeleteUserRequest(name=name, etag=etag)
+        request = build(auth_pb2.DeleteUserRequest, name=name, etag=etag)
         await self._session.change(self._stub.DeleteUser, request, request_id)
 
     def watch(self, *, resume_token: str = "") -> AsyncIterator[WatchItem[User]]:
         """The users as they are, then every change, for ever; resumes by itself when the stream breaks."""
-        request = auth_pb2.WatchUsersRequest(resume_token=resume_token)
+        request = build(auth_pb2.WatchUsersRequest, resume_token=resume_token)
         return watch(self._session, self._stub.WatchUsers, request, _user_changes)
 
 
@@ -98,11 +101,11 @@ class Tokens:
         self, description: str, *, lifetime: timedelta | None = None, user: str = "", request_id: str = ""
     ) -> NewToken:
         """Makes a token for a program of the caller's, or, for root, of the user's."""
-        duration = Duration()
-        if lifetime is not None:
-            duration.FromTimedelta(lifetime)
-        request = auth_pb2.CreateTokenRequest(
-            user=user, description=description, lifetime=None if lifetime is None else duration
+        request = build(
+            auth_pb2.CreateTokenRequest,
+            user=user,
+            description=description,
+            lifetime=None if lifetime is None else duration_to_wire("lifetime", lifetime),
         )
         reply = await self._session.change(self._stub.CreateToken, request, request_id)
         return new_token_from_wire(reply)
@@ -113,13 +116,13 @@ class Tokens:
 
     async def page(self, size: int = 0, token: str = "", *, user: str = "") -> Page[Token]:
         """One page of the list: at most `size` tokens (0: as many as the server likes) from the page token on."""
-        request = auth_pb2.ListTokensRequest(user=user, page_size=size, page_token=token)
+        request = build(auth_pb2.ListTokensRequest, user=user, page_size=size, page_token=token)
         reply = await self._session.call(self._stub.ListTokens, request)
         return Page([token_from_wire(each) for each in reply.tokens], reply.next_page_token)
 
     async def revoke(self, token_id: str, *, request_id: str = "") -> None:
         """Ends a token: every service refuses it within 5 seconds."""
-        request = auth_pb2.RevokeTokenRequest(id=token_id)
+        request = build(auth_pb2.RevokeTokenRequest, id=token_id)
         await self._session.change(self._stub.RevokeToken, request, request_id)
 
 
@@ -132,7 +135,7 @@ class Grants:
 
     async def create(self, grant: Grant, *, request_id: str = "") -> Grant:
         """Lets a user use a resource."""
-        request = auth_pb2.CreateGrantRequest(grant=grant_to_wire(grant))
+        request = build(auth_pb2.CreateGrantRequest, grant=grant_to_wire(grant))
         reply = await self._session.change(self._stub.CreateGrant, request, request_id)
         return grant_from_wire(reply.grant)
 
@@ -142,7 +145,8 @@ class Grants:
 
     async def page(self, size: int = 0, token: str = "", **chosen: Unpack[GrantFilter]) -> Page[Grant]:
         """One page of the list: at most `size` grants (0: as many as the server likes) from the token on."""
-        request = auth_pb2.ListGrantsRequest(
+        request = build(
+            auth_pb2.ListGrantsRequest,
             user=chosen.get("user", ""),
             kind=KIND.number(chosen.get("kind", ResourceKind.UNSPECIFIED)),
             resource=chosen.get("resource", ""),
@@ -154,12 +158,12 @@ class Grants:
 
     async def delete(self, grant: Grant, *, request_id: str = "") -> None:
         """Takes a grant back: every service refuses within 5 seconds."""
-        request = auth_pb2.DeleteGrantRequest(grant=grant_to_wire(grant))
+        request = build(auth_pb2.DeleteGrantRequest, grant=grant_to_wire(grant))
         await self._session.change(self._stub.DeleteGrant, request, request_id)
 
     def watch(self, *, resume_token: str = "") -> AsyncIterator[WatchItem[Grant]]:
         """The grants as they are, then every change, for ever; resumes by itself when the stream breaks."""
-        request = auth_pb2.WatchGrantsRequest(resume_token=resume_token)
+        request = build(auth_pb2.WatchGrantsRequest, resume_token=resume_token)
         return watch(self._session, self._stub.WatchGrants, request, _grant_changes)
 
 

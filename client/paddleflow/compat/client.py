@@ -82,8 +82,6 @@ class Client:
         self._paddleflow.users.set_password(password, name=name, old_password=old)
         if name == self._user:
             self._password = password
-            self.close()
-            self._paddleflow = self._open()
 
     @answer
     def add_queue(

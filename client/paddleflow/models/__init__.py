@@ -10,12 +10,16 @@ from paddleflow.models.audit import AuditFilter, AuditRecord, ServerInfo
 from paddleflow.models.clusters import (
     Cluster,
     ClusterChanges,
+    ClusterFilter,
     ClusterStatus,
     ClusterType,
     Flavour,
     FlavourChanges,
+    FlavourFilter,
     Node,
+    NodeFilter,
 )
+from paddleflow.models.pages import Page
 from paddleflow.models.queues import (
     Isolation,
     OrderPolicy,

@@ -24,6 +24,7 @@ from paddleflow.sync.pages import every
 from paddleflow.sync.session import Session
 from paddleflow.sync.watch import watch
 from paddleflow.wire.audit import CHANGE_KIND
+from paddleflow.wire.base import build
 from paddleflow.wire.clusters import (
     STATUS,
     cluster_changes_to_wire,
@@ -46,12 +47,12 @@ class Clusters:
 
     def create(self, cluster: Cluster, *, request_id: str = "") -> Cluster:
         """Adds a cluster; returns it as the server completed it."""
-        request = cluster_pb2.CreateClusterRequest(cluster=cluster_to_wire(cluster))
+        request = build(cluster_pb2.CreateClusterRequest, cluster=cluster_to_wire(cluster))
         reply = self._session.change(self._stub.CreateCluster, request, request_id)
         return cluster_from_wire(reply.cluster)
 
     def get(self, name: str) -> Cluster:
-        reply = self._session.call(self._stub.GetCluster, cluster_pb2.GetClusterRequest(name=name))
+        reply = self._session.call(self._stub.GetCluster, build(cluster_pb2.GetClusterRequest, name=name))
         return cluster_from_wire(reply.cluster)
 
     def list(self, **chosen: Unpack[ClusterFilter]) -> Iterator[Cluster]:
@@ -60,7 +61,8 @@ class Clusters:
 
     def page(self, size: int = 0, token: str = "", **chosen: Unpack[ClusterFilter]) -> Page[Cluster]:
         """One page of the list: at most `size` clusters (0: as many as the server likes) from the token on."""
-        request = cluster_pb2.ListClustersRequest(
+        request = build(
+            cluster_pb2.ListClustersRequest,
             names=chosen.get("names", ()),
             status=STATUS.number(chosen.get("status", ClusterStatus.UNSPECIFIED)),
             page_size=size,
@@ -72,19 +74,22 @@ class Clusters:
     def update(self, name: str, *, etag: str = "", request_id: str = "", **changes: Unpack[ClusterChanges]) -> Cluster:
         """Changes the fields given; with an etag, only if the cluster has not changed since it was read."""
         cluster, mask = cluster_changes_to_wire(name, etag, changes)
-        request = cluster_pb2.UpdateClusterRequest(cluster=cluster, update_mask=mask)
+        request = build(cluster_pb2.UpdateClusterRequest, cluster=cluster, update_mask=mask)
         reply = self._session.change(self._stub.UpdateCluster, request, request_id)
         return cluster_from_wire(reply.cluster)
 
     def delete(self, name: str, *, cascade: bool = False, etag: str = "", request_id: str = "") -> None:
         """Removes a cluster and its machines; with `cascade` also its queues, their grants and its flavours."""
-        request = cluster_pb2.DeleteClusterRequest(name=name, etag=etag, cascade=cascade)
+        request = build(cluster_pb2.DeleteClusterRequest, name=name, etag=etag, cascade=cascade)
         self._session.change(self._stub.DeleteCluster, request, request_id)
 
     def report_nodes(self, cluster: str, revision: int, nodes: Iterable[Node], *, request_id: str = "") -> Cluster:
         """Replaces what is known of the cluster's machines; the revision grows with each report."""
-        request = cluster_pb2.ReportNodesRequest(
-            cluster=cluster, revision=revision, nodes=[node_to_wire(node) for node in nodes]
+        request = build(
+            cluster_pb2.ReportNodesRequest,
+            cluster=cluster,
+            revision=revision,
+            nodes=[node_to_wire(node) for node in nodes],
         )
         reply = self._session.change(self._stub.ReportNodes, request, request_id)
         return cluster_from_wire(reply.cluster)
@@ -95,7 +100,8 @@ class Clusters:
 
     def node_page(self, size: int = 0, token: str = "", **chosen: Unpack[NodeFilter]) -> Page[Node]:
         """One page of the machines: at most `size` (0: as many as the server likes) from the token on."""
-        request = cluster_pb2.ListNodesRequest(
+        request = build(
+            cluster_pb2.ListNodesRequest,
             clusters=chosen.get("clusters", ()),
             queue=chosen.get("queue", ""),
             labels=chosen.get("labels"),
@@ -107,7 +113,7 @@ class Clusters:
 
     def watch(self, *, resume_token: str = "") -> Iterator[WatchItem[Cluster]]:
         """The clusters as they are, then every change, for ever; resumes by itself when the stream breaks."""
-        request = cluster_pb2.WatchClustersRequest(resume_token=resume_token)
+        request = build(cluster_pb2.WatchClustersRequest, resume_token=resume_token)
         return watch(self._session, self._stub.WatchClusters, request, _cluster_changes)
 
 
@@ -120,12 +126,12 @@ class Flavours:
 
     def create(self, flavour: Flavour, *, request_id: str = "") -> Flavour:
         """Adds a flavour."""
-        request = cluster_pb2.CreateFlavourRequest(flavour=flavour_to_wire(flavour))
+        request = build(cluster_pb2.CreateFlavourRequest, flavour=flavour_to_wire(flavour))
         reply = self._session.change(self._stub.CreateFlavour, request, request_id)
         return flavour_from_wire(reply.flavour)
 
     def get(self, name: str) -> Flavour:
-        reply = self._session.call(self._stub.GetFlavour, cluster_pb2.GetFlavourRequest(name=name))
+        reply = self._session.call(self._stub.GetFlavour, build(cluster_pb2.GetFlavourRequest, name=name))
         return flavour_from_wire(reply.flavour)
 
     def list(self, **chosen: Unpack[FlavourFilter]) -> Iterator[Flavour]:
@@ -134,25 +140,25 @@ class Flavours:
 
     def page(self, size: int = 0, token: str = "", **chosen: Unpack[FlavourFilter]) -> Page[Flavour]:
         """One page of the list: at most `size` flavours (0: as many as the server likes) from the token on."""
-        request = cluster_pb2.ListFlavoursRequest(page_size=size, page_token=token, **chosen)
+        request = build(cluster_pb2.ListFlavoursRequest, page_size=size, page_token=token, **chosen)
         reply = self._session.call(self._stub.ListFlavours, request)
         return Page([flavour_from_wire(flavour) for flavour in reply.flavours], reply.next_page_token)
 
     def update(self, name: str, *, etag: str = "", request_id: str = "", **changes: Unpack[FlavourChanges]) -> Flavour:
         """Changes the fields given; with an etag, only if the flavour has not changed since it was read."""
         flavour, mask = flavour_changes_to_wire(name, etag, changes)
-        request = cluster_pb2.UpdateFlavourRequest(flavour=flavour, update_mask=mask)
+        request = build(cluster_pb2.UpdateFlavourRequest, flavour=flavour, update_mask=mask)
         reply = self._session.change(self._stub.UpdateFlavour, request, request_id)
         return flavour_from_wire(reply.flavour)
 
     def delete(self, name: str, *, etag: str = "", request_id: str = "") -> None:
         """Removes a flavour."""
-        request = cluster_pb2.DeleteFlavourRequest(name=name, etag=etag)
+        request = build(cluster_pb2.DeleteFlavourRequest, name=name, etag=etag)
         self._session.change(self._stub.DeleteFlavour, request, request_id)
 
     def watch(self, *, resume_token: str = "") -> Iterator[WatchItem[Flavour]]:
         """The flavours as they are, then every change, for ever; resumes by itself when the stream breaks."""
-        request = cluster_pb2.WatchFlavoursRequest(resume_token=resume_token)
+        request = build(cluster_pb2.WatchFlavoursRequest, resume_token=resume_token)
         return watch(self._session, self._stub.WatchFlavours, request, _flavour_changes)
 
 

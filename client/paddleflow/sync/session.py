@@ -21,8 +21,10 @@ from paddleflow.problems import (
     TokenMissing,
     TokenRevoked,
     Unavailable,
+    WrongPassword,
 )
 from paddleflow.status import Failure, problem_of
+from paddleflow.wire.base import build
 from paddleflow.wire.users import new_token_from_wire
 
 # What gRPC itself says, where a server would say which of its limits was reached.
@@ -50,17 +52,22 @@ class Session:
         self.connection = connection
         self._auth: auth_pb2_grpc.AuthServiceStub = auth_pb2_grpc.AuthServiceStub(channel)
         self._lock = threading.Lock()
+        self._password = connection.password
         self._secret = connection.token or connection.token_cache.read()
 
     @property
     def can_log_in(self) -> bool:
-        return bool(self.connection.user and self.connection.password)
+        """True if a token that is refused can be replaced; one that was given never is: it may be somebody else's."""
+        return bool(not self.connection.token and self.connection.user and self._password)
 
     def log_in(self) -> NewToken:
         """Makes a new token of the name and the password, and sends it from now on."""
-        if not self.can_log_in:
+        return self._log_in(self._password)
+
+    def _log_in(self, password: str) -> NewToken:
+        if not (self.connection.user and password):
             raise TokenMissing("neither a token nor a name and password are given: log in with `paddleflow login`")
-        request = auth_pb2.LoginRequest(user=self.connection.user, password=self.connection.password)
+        request = build(auth_pb2.LoginRequest, user=self.connection.user, password=password)
         reply = self.call_anonymously(self._auth.Login, request)
         made = new_token_from_wire(reply)
         self._secret = made.secret
@@ -84,6 +91,27 @@ class Session:
         request.request_id = request_id or uuid.uuid4().hex
         return self.call(method, request)
 
+    def change_password(
+        self,
+        method: grpc.UnaryUnaryMultiCallable[auth_pb2.SetPasswordRequest, auth_pb2.SetPasswordResponse],
+        request: auth_pb2.SetPasswordRequest,
+        request_id: str,
+    ) -> None:
+        """Changes the password of whom this session logs in as; the session uses the new one from now on.
+
+        Where the old one is of no use even for logging in, the change may have been made by an earlier try whose reply
+        was lost: then it is repeated under the new one, and the server, knowing its id, confirms it.
+        """
+        try:
+            self.change(method, request, request_id)
+        except WrongPassword:
+            if self._secret:
+                raise
+            self._log_in(request.new_password)
+            self.change(method, request, request.request_id)
+        self._password = request.new_password
+        self.forget(self._secret)
+
     def call_anonymously(self, method: grpc.UnaryUnaryMultiCallable[Q, R], request: Q) -> R:
         """One call that needs no token."""
         return self._send(method, request, "")
@@ -103,9 +131,9 @@ class Session:
             call.cancel()
 
     def forget(self, secret: str) -> None:
-        """Does not send this token any more."""
+        """Does not send this token any more, unless it is the one that was given."""
         self.connection.token_cache.drop(secret)
-        if self._secret == secret:
+        if self._secret == secret != self.connection.token:
             self._secret = ""
 
     def _token(self) -> str:

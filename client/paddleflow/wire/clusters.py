@@ -14,7 +14,7 @@ from paddleflow.models.clusters import (
     Node,
 )
 from paddleflow.queue.v1 import cluster_pb2
-from paddleflow.wire.base import EnumCodec, amounts_from_wire, amounts_to_wire, time_from_wire, write_changes
+from paddleflow.wire.base import EnumCodec, amounts_from_wire, amounts_to_wire, build, time_from_wire, write_changes
 
 TYPE = EnumCodec(ClusterType, cluster_pb2.ClusterType, "CLUSTER_TYPE_")
 STATUS = EnumCodec(ClusterStatus, cluster_pb2.ClusterStatus, "CLUSTER_STATUS_")
@@ -22,7 +22,8 @@ STATUS = EnumCodec(ClusterStatus, cluster_pb2.ClusterStatus, "CLUSTER_STATUS_")
 
 def cluster_to_wire(cluster: Cluster) -> cluster_pb2.Cluster:
     """The cluster as it is sent: without what only the server fills."""
-    return cluster_pb2.Cluster(
+    return build(
+        cluster_pb2.Cluster,
         name=cluster.name,
         description=cluster.description,
         endpoint=cluster.endpoint,
@@ -61,12 +62,13 @@ def cluster_from_wire(cluster: cluster_pb2.Cluster) -> Cluster:
 
 def cluster_changes_to_wire(name: str, etag: str, changes: ClusterChanges) -> tuple[cluster_pb2.Cluster, FieldMask]:
     """The new values, and which fields they are for."""
-    cluster = cluster_pb2.Cluster(name=name, etag=etag)
-    return cluster, write_changes(cluster, changes, (TYPE, STATUS))
+    cluster = build(cluster_pb2.Cluster, name=name, etag=etag)
+    return cluster, write_changes(cluster, changes, {"type": TYPE, "status": STATUS})
 
 
 def node_to_wire(node: Node) -> cluster_pb2.Node:
-    return cluster_pb2.Node(
+    return build(
+        cluster_pb2.Node,
         name=node.name,
         allocatable=amounts_to_wire(node.allocatable),
         labels=node.labels,
@@ -88,7 +90,8 @@ def node_from_wire(node: cluster_pb2.Node) -> Node:
 
 def flavour_to_wire(flavour: Flavour) -> cluster_pb2.Flavour:
     """The flavour as it is sent: without what only the server fills."""
-    return cluster_pb2.Flavour(
+    return build(
+        cluster_pb2.Flavour,
         name=flavour.name,
         resources=amounts_to_wire(flavour.resources),
         cluster=flavour.cluster,
@@ -110,5 +113,5 @@ def flavour_from_wire(flavour: cluster_pb2.Flavour) -> Flavour:
 
 def flavour_changes_to_wire(name: str, etag: str, changes: FlavourChanges) -> tuple[cluster_pb2.Flavour, FieldMask]:
     """The new values, and which fields they are for."""
-    flavour = cluster_pb2.Flavour(name=name, etag=etag)
-    return flavour, write_changes(flavour, changes)
+    flavour = build(cluster_pb2.Flavour, name=name, etag=etag)
+    return flavour, write_changes(flavour, changes, {})

@@ -14,7 +14,7 @@ from paddleflow.models.queues import (
     QuotaType,
 )
 from paddleflow.queue.v1 import queue_pb2
-from paddleflow.wire.base import EnumCodec, amounts_from_wire, amounts_to_wire, time_from_wire, write_changes
+from paddleflow.wire.base import EnumCodec, amounts_from_wire, amounts_to_wire, build, time_from_wire, write_changes
 
 QUOTA_TYPE = EnumCodec(QuotaType, queue_pb2.QuotaType, "QUOTA_TYPE_")
 ISOLATION = EnumCodec(Isolation, queue_pb2.Isolation, "ISOLATION_")
@@ -25,7 +25,8 @@ STATE = EnumCodec(QueueState, queue_pb2.QueueState, "QUEUE_STATE_")
 
 def queue_to_wire(queue: Queue) -> queue_pb2.Queue:
     """The queue as it is sent: without what only the server fills."""
-    return queue_pb2.Queue(
+    return build(
+        queue_pb2.Queue,
         name=queue.name,
         cluster=queue.cluster,
         namespace=queue.namespace,
@@ -77,5 +78,5 @@ def queue_from_wire(queue: queue_pb2.Queue) -> Queue:
 
 def queue_changes_to_wire(name: str, etag: str, changes: QueueChanges) -> tuple[queue_pb2.Queue, FieldMask]:
     """The new values, and which fields they are for."""
-    queue = queue_pb2.Queue(name=name, etag=etag)
-    return queue, write_changes(queue, changes, (PREEMPTION_POLICY, ORDER_POLICY))
+    queue = build(queue_pb2.Queue, name=name, etag=etag)
+    return queue, write_changes(queue, changes, {"preemption_policy": PREEMPTION_POLICY, "order_policy": ORDER_POLICY})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paddleflow.auth.v1 import auth_pb2
 from paddleflow.models.users import Grant, Identity, NewToken, ResourceKind, Token, User
-from paddleflow.wire.base import EnumCodec, time_from_wire
+from paddleflow.wire.base import EnumCodec, build, time_from_wire
 
 KIND = EnumCodec(ResourceKind, auth_pb2.ResourceKind, "RESOURCE_KIND_")
 
@@ -33,7 +33,7 @@ def new_token_from_wire(reply: auth_pb2.LoginResponse | auth_pb2.CreateTokenResp
 
 
 def grant_to_wire(grant: Grant) -> auth_pb2.Grant:
-    return auth_pb2.Grant(user=grant.user, kind=KIND.number(grant.kind), resource=grant.resource)
+    return build(auth_pb2.Grant, user=grant.user, kind=KIND.number(grant.kind), resource=grant.resource)
 
 
 def grant_from_wire(grant: auth_pb2.Grant) -> Grant:
