@@ -43,11 +43,10 @@ async def within(seconds: float) -> AsyncIterator[None]:
 
 
 async def test_when_all_connections_are_lent_others_soon_hear_so(fresh_dsn: str) -> None:
-    async with open_pool(PoolSettings(fresh_dsn, "public", max_size=1, acquire_timeout=0.2)) as pool, pool.lend():
-        assert pool.busy == 1
-        async with within(1.5):
-            with pytest.raises(DatabaseUnavailable):
-                await PostgresView(pool).fetchval("select 1")
+    settings = PoolSettings(fresh_dsn, "public", max_size=1, acquire_timeout=0.2)
+    async with open_pool(settings) as pool, pool.lend(), within(1.5):
+        with pytest.raises(DatabaseUnavailable):
+            await PostgresView(pool).fetchval("select 1")
 
 
 async def test_changes_that_wait_for_each_other_leave_connections_to_reads(database: PostgresDatabase) -> None:

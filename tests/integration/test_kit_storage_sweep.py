@@ -13,7 +13,7 @@ from pf_kit.events import BEGINNING, Cursor, Event
 from pf_kit.postgres import sweep
 from pf_kit.postgres.database import PostgresDatabase
 from pf_kit.postgres.positions import PostgresRelayMark
-from pf_kit.postgres.sweep import KIT_RETENTIONS, Retention, Sweeper
+from pf_kit.postgres.sweep import Retention, Sweeper, kit_retentions
 from pf_kit.postgres.views import PostgresView, rows
 from pf_kit.unit import AuditEntry, AuditFilter, Once
 from support.probe import Stored, postgres_database
@@ -140,7 +140,7 @@ async def test_replies_and_audit_records_go_at_their_time(database: PostgresData
     await view.execute("update requests set create_time = now() - interval '3 days' where request_id <> 'id1'")
     await view.execute("update audit set create_time = now() - interval '399 days' where subject = 'queue/1'")
     await view.execute("update audit set create_time = now() - interval '401 days' where subject > 'queue/1'")
-    await Sweeper(view).sweep()
+    await Sweeper(view, kit_retentions()).sweep()
     assert await view.fetchval("select array_agg(request_id) from requests") == ["id1"]
     assert [r.entry.subject for r in await database.audit_records(AuditFilter(), None, 9)] == ["queue/1", "queue/0"]
 
@@ -153,7 +153,7 @@ async def test_a_services_own_tables_are_swept_too(database: PostgresDatabase, v
 
 
 async def test_the_sweeper_sweeps_again_and_again(database: PostgresDatabase, view: PostgresView) -> None:
-    running = asyncio.create_task(Sweeper(view, KIT_RETENTIONS, events=timedelta(0), pause=0.02).run())
+    running = asyncio.create_task(Sweeper(view, kit_retentions(), events=timedelta(0), pause=0.02).run())
     for number in range(2):
         async with database.change() as change:
             change.emit(Stored(f"k{number}", 1))

@@ -57,13 +57,6 @@ class MemorySnapshot(MemoryView):
         super().__init__(lambda: tables)
         self.moment = Moment(committed.xid + 1, committed.xid + 1, frozenset())
 
-    def includes(self, cursor: Cursor) -> bool:
-        return self.moment.includes(cursor)
-
-    @property
-    def horizon(self) -> Cursor:
-        return Cursor(self.moment.xmin, 0)
-
 
 class MemoryChange(MemoryView):
     """Private copies of the tables it touches, and what is to be committed with them."""

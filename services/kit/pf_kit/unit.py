@@ -68,13 +68,6 @@ class Snapshot(View, Protocol):
     def moment(self) -> Moment:
         """Which events the snapshot includes, as a value that outlives it."""
 
-    def includes(self, cursor: Cursor) -> bool:
-        """True if the effects of this event's transaction are seen by the snapshot's reads."""
-
-    @property
-    def horizon(self) -> Cursor:
-        """A place before which everything is included; events after it must be asked for one by one with `includes`."""
-
 
 class Change(View, Protocol):
     """One transaction under way."""

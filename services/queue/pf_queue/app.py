@@ -33,7 +33,7 @@ from pf_kit.postgres.leases import PostgresLeases
 from pf_kit.postgres.migrate import migrate
 from pf_kit.postgres.pool import PoolSettings, open_pool
 from pf_kit.postgres.positions import PostgresRelayMark
-from pf_kit.postgres.sweep import Retention, Sweeper
+from pf_kit.postgres.sweep import Sweeper, kit_retentions
 from pf_kit.postgres.views import PostgresView
 from pf_kit.server import Service, ServiceServer
 from pf_kit.token_status import CachedTokenStatus
@@ -230,11 +230,7 @@ def _loops(settings: QueueSettings, ground: Ground) -> Loops:
     stream = RedisStream(open_redis(settings.redis.reveal()), NAME)
     relay = Relay(ground.database.log, PostgresRelayMark(ground.view), stream, ground.clock)
     kept = settings.kept
-    retentions = (
-        *ACCOUNT_RETENTIONS,
-        Retention("requests", "create_time", kept.requests),
-        Retention("audit", "create_time", kept.audit),
-    )
+    retentions = (*ACCOUNT_RETENTIONS, *kit_retentions(kept.requests, kept.audit))
     leadership = Leadership(
         PostgresLeases(ground.view),
         name=CHORES,

@@ -8,7 +8,7 @@ from datetime import datetime
 from hashlib import blake2b
 
 from paddleflow.problems import Conflict, RequestIdReused
-from pf_kit.events import Cursor, Fact, Moment
+from pf_kit.events import Fact, Moment
 from pf_kit.locks import NamedLocks
 from pf_kit.postgres.errors import translated
 from pf_kit.postgres.install import QUERIES, Install
@@ -32,13 +32,6 @@ class PostgresSnapshot(PostgresView):
     @property
     def moment(self) -> Moment:
         return self._moment
-
-    def includes(self, cursor: Cursor) -> bool:
-        return self._moment.includes(cursor)
-
-    @property
-    def horizon(self) -> Cursor:
-        return Cursor(self._moment.xmin, 0)
 
 
 class PostgresChange(PostgresView):

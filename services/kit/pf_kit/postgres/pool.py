@@ -64,11 +64,6 @@ class Pool:
             with suppress(DatabaseUnavailable), translated():
                 await self._raw.release(connection, timeout=self._patience)
 
-    @property
-    def busy(self) -> int:
-        """How many connections are lent."""
-        return self._raw.get_size() - self._raw.get_idle_size()
-
 
 @asynccontextmanager
 async def open_pool(settings: PoolSettings) -> AsyncIterator[Pool]:

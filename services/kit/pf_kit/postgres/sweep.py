@@ -45,13 +45,16 @@ class Retention:
         )
 
 
-KIT_RETENTIONS = (
-    # Longer than any client goes on retrying.
-    Retention("requests", "create_time", timedelta(hours=48)),
-    Retention("audit", "create_time", timedelta(days=400)),
-)
 EVENTS_KEPT = timedelta(days=7)
 """How long a watcher or a consumer may be away and still go on where it was."""
+REQUESTS_KEPT = timedelta(hours=48)
+"""How long a repetition is recognised: longer than any client goes on retrying."""
+AUDIT_KEPT = timedelta(days=400)
+
+
+def kit_retentions(requests: timedelta = REQUESTS_KEPT, audit: timedelta = AUDIT_KEPT) -> tuple[Retention, ...]:
+    """How long the rows are kept that every service has, except for events, which go in their order."""
+    return Retention("requests", "create_time", requests), Retention("audit", "create_time", audit)
 
 
 class Sweeper:
@@ -60,7 +63,7 @@ class Sweeper:
     def __init__(
         self,
         view: PostgresView,
-        retentions: Sequence[Retention] = KIT_RETENTIONS,
+        retentions: Sequence[Retention],
         *,
         events: timedelta = EVENTS_KEPT,
         pause: float = 60.0,
