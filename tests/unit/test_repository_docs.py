@@ -16,6 +16,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 TARGET = re.compile(r"^([a-z][a-z0-9-]*):", re.MULTILINE)
+# Files of `note`, the service that a page has its reader write, are not there yet.
 NAMED_FILE = re.compile(r"`((?:client|deploy|docs|protos|services|tests|tools)/[\w./-]*)`")
 
 
@@ -68,13 +69,18 @@ def test_every_page_can_be_reached_from_the_index() -> None:
 def test_every_make_target_named_exists() -> None:
     targets = set(TARGET.findall((ROOT / "Makefile").read_text()))
     for page in PAGES:
-        named = re.findall(r"(?:^|`)make ([a-z][a-z-]*)", page.read_text(), re.MULTILINE)
-        assert set(named) <= targets, page
+        text = page.read_text()
+        commands = re.findall(r"`make ([a-z][a-z-]*)", text)
+        commands += [
+            name for block in FENCE.findall(text) for name in re.findall(r"^make ([a-z-]+)", block, re.MULTILINE)
+        ]
+        assert set(commands) <= targets, page
 
 
 def test_every_file_named_exists() -> None:
     for page in PAGES:
-        gone = [name for name in NAMED_FILE.findall(page.read_text()) if not (ROOT / name).exists()]
+        named = [name for name in NAMED_FILE.findall(page.read_text()) if "note" not in name]
+        gone = [name for name in named if not (ROOT / name).exists()]
         assert gone == [], page
 
 

@@ -65,5 +65,10 @@ def reasons(source: Source) -> Iterator[str]:
 
 def specific(reason: str) -> type[problems.Problem]:
     """The class of a reason: the one that has no others below it, if there is one."""
-    found = [problem for problem in problems.tree() if problem.reason == reason]
-    return next((problem for problem in found if not problem.__subclasses__()), found[0])
+    found = [problem for problem in problems.tree() if problem.reason == reason and is_shared(problem)]
+    return next((problem for problem in found if not any(map(is_shared, problem.__subclasses__()))), found[0])
+
+
+def is_shared(problem: type[problems.Problem]) -> bool:
+    """True if clients know the class. A service may have some of its own, which never reach a client."""
+    return problem.__module__.startswith(problems.__name__)
