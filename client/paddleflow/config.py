@@ -13,7 +13,8 @@ and may hold more: in ``[user]`` a ``token`` instead of the password, in ``[serv
 and ``key`` (paths of PEM files; relative ones are looked up beside the configuration file). The host may be
 ``unix:/path/of/socket``. Every key can be given as a variable: PADDLEFLOW_USER, PADDLEFLOW_PASSWORD, PADDLEFLOW_TOKEN,
 PADDLEFLOW_SERVER_HOST, PADDLEFLOW_SERVER_PORT, PADDLEFLOW_TLS, PADDLEFLOW_CA, PADDLEFLOW_CERT, PADDLEFLOW_KEY.
-PADDLEFLOW_CONFIG names the file.
+PADDLEFLOW_CONFIG names the file. A PADDLEFLOW_USER who is not the user of the file takes neither the password nor the
+token that are in it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from paddleflow.address import SCHEMES, target
 from paddleflow.problems import InvalidArgument, Violation
 
 DEFAULT_HOST = "127.0.0.1"
@@ -73,7 +75,7 @@ def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
         user=values["name"],
         password=values["password"],
         token=values["token"],
-        tls=_flag(values["tls"]) or bool(values["ca"] or values["cert"]),
+        tls=_flag(values["tls"]) or any(values[name] for name in ("ca", "cert", "key")),
         ca=_path(values["ca"], beside),
         cert=_path(values["cert"], beside),
         key=_path(values["key"], beside),
@@ -82,7 +84,7 @@ def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
 
 def write_user(config: Config, user: str) -> None:
     """Writes a new configuration file for this user, who logs in with a token; fails if there is a file."""
-    host, _, port = (config.address, "", "") if config.address.startswith("unix:") else config.address.rpartition(":")
+    host, _, port = (config.address, "", "") if config.address.startswith(SCHEMES) else config.address.rpartition(":")
     lines = ["[user]", f"name = {user}", "[server]", f"paddleflow_server_host = {host.strip('[]')}"]
     config.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with os.fdopen(os.open(config.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -102,19 +104,34 @@ def _read(file: Path, *, must_exist: bool) -> configparser.RawConfigParser:
 
 
 def _values(parser: configparser.RawConfigParser, environ: Mapping[str, str]) -> dict[str, str]:
-    return {
-        name: environ.get(variable) or parser.get(section, key, fallback="").strip()
-        for name, (variable, section, key) in _SOURCES.items()
-    }
+    written = {name: parser.get(section, key, fallback="").strip() for name, (_, section, key) in _SOURCES.items()}
+    given = {name: environ.get(variable, "") for name, (variable, _, _) in _SOURCES.items()}
+    if given["name"] not in ("", written["name"]):
+        # What the file proves is that the user of the file calls.
+        written |= {"password": "", "token": ""}
+    return {name: _text(_SOURCES[name][0], given[name] or written[name]) for name in _SOURCES}
+
+
+def _text(variable: str, value: str) -> str:
+    """The value, if it is text: bytes of the environment that are none come as lone surrogates."""
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise _refused(variable, "is not in UTF-8") from error
+    return value
 
 
 def server_address(host: str, port: str) -> str:
     """The address of the server; a host that is one already, as in ``unix:/path/of/socket``, has no port."""
-    if host.startswith("unix:"):
-        return host
-    if not port.isdecimal():
-        raise _refused("paddleflow_server_port", f"{port!r} is not a port number")
-    return f"[{host}]:{port}" if ":" in host and not host.startswith("[") else f"{host}:{port}"
+    if not host.startswith(SCHEMES):
+        if not (port.isdecimal() and port.isascii() and 0 < int(port[:6]) < 65536):
+            raise _refused("paddleflow_server_port", f"{port!r} is not a port number")
+        host = f"[{host}]:{port}" if ":" in host and not host.startswith("[") else f"{host}:{port}"
+    try:
+        target(host)
+    except ValueError as error:
+        raise _refused("paddleflow_server_host", str(error)) from error
+    return host
 
 
 def _flag(word: str) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from paddleflow.address import target
 from paddleflow.channel import Tls
+from paddleflow.problems import InvalidArgument, Violation
 
 
 class TokenCache(Protocol):
@@ -44,7 +46,7 @@ class Connection:
     password: str = field(default="", repr=False)
     """With `user`: logs in when there is no token, or when it is refused."""
     token: str = field(default="", repr=False)
-    """A token made before; comes before `user` and `password`."""
+    """A token made before; comes before `user` and `password`, which never replace it."""
     tls: Tls | None = None
     """None: without TLS, for a Unix socket or the loopback."""
     timeout: float = 10.0
@@ -52,3 +54,11 @@ class Connection:
     patience: float = 60.0
     """Seconds that a watch keeps trying to reach a server that went away; `math.inf`: for ever."""
     token_cache: TokenCache = field(default_factory=NoTokenCache, repr=False)
+
+    def __post_init__(self) -> None:
+        try:
+            target(self.address)
+        except ValueError as error:
+            raise InvalidArgument.of(Violation("address", str(error))) from error
+        if not (self.token.isascii() and self.token.isprintable()) or " " in self.token:
+            raise InvalidArgument.of(Violation("token", "is none: it holds spaces, or signs that no token has"))

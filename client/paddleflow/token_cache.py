@@ -43,10 +43,16 @@ class FileTokenCache:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             # mkstemp makes the file 0600 from the start; renaming makes the change whole.
             handle, name = tempfile.mkstemp(dir=self.folder, prefix=".new-")
-            with os.fdopen(handle, "w") as file:
-                json.dump({"secret": secret, "expires": expires, "server": self.address, "user": self.user}, file)
-            Path(name).replace(self.path)
+            written = Path(name)
+            try:
+                with os.fdopen(handle, "w") as file:
+                    json.dump({"secret": secret, "expires": expires, "server": self.address, "user": self.user}, file)
+                written.replace(self.path)
+            finally:
+                # Still there only if it could not be written wholly, and then it may hold the secret.
+                written.unlink(missing_ok=True)
 
     def drop(self, secret: str) -> None:
         if self.read() == secret:
-            self.path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                self.path.unlink()

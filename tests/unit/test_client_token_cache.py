@@ -56,3 +56,18 @@ def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path) -> None:
     cache = FileTokenCache(tmp_path / "file" / "tokens", "s", "u")
     cache.write("s1", time.time() + 3600)
     assert cache.read() == ""
+
+
+def test_a_token_that_could_not_be_written_wholly_leaves_nothing(cache: FileTokenCache) -> None:
+    cache.path.mkdir(parents=True)
+    cache.write("s1", time.time() + 3600)
+    assert list(cache.folder.iterdir()) == [cache.path]
+
+
+def test_a_token_that_cannot_be_removed_is_no_failure(cache: FileTokenCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, *, missing_ok: bool = False) -> None:
+        raise PermissionError(path)
+
+    cache.write("s1", time.time() + 3600)
+    monkeypatch.setattr(Path, "unlink", refuse)
+    cache.drop("s1")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import grpc
 from grpc import aio
 
-from paddleflow.channel import target
+from paddleflow.address import target
 
 
 class ListenError(Exception):

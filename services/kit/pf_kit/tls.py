@@ -78,11 +78,13 @@ def server_credentials(settings: TlsSettings) -> grpc.ServerCredentials | None:
 
 
 def client_tls(settings: TlsSettings) -> Tls | None:
-    """How this process calls other servers of the installation; None without encryption."""
-    if settings.certificate is None or settings.key is None:
+    """How this process calls other servers of the installation; None without encryption.
+
+    Whoever names those to trust wants to be sure whom tokens are sent to, with or without a certificate of its own.
+    """
+    if settings.ca is None and settings.certificate is None:
         return None
-    return Tls(
-        ca=settings.ca.read_bytes() if settings.ca else None,
-        certificate=settings.certificate.read_bytes(),
-        key=settings.key.read_bytes(),
+    ca, certificate, key = (
+        path.read_bytes() if path else None for path in (settings.ca, settings.certificate, settings.key)
     )
+    return Tls(ca=ca, certificate=certificate, key=key)
