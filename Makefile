@@ -16,7 +16,7 @@ PYTEST = $(BIN)/pytest --numprocesses=$(WORKERS) --dist=loadgroup --durations=10
 
 .PHONY: help
 help: ## list the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: ## install all that the other targets need, below this folder
@@ -71,11 +71,11 @@ types: setup ## mypy --strict
 
 .PHONY: test
 test: setup ## every test but the long ones; says where the time went
-	@$(PYTEST) -m "not crash and not bench" $(ARGS)
+	@$(PYTEST) -m "not crash" $(ARGS)
 
 .PHONY: e2e
 e2e: setup ## only the tests that start the whole stack
-	@$(PYTEST) -m "not crash and not bench" tests/e2e $(ARGS)
+	@$(PYTEST) -m "not crash" tests/e2e $(ARGS)
 
 .PHONY: crash
 crash: setup ## minutes of kill -9 and outages under load
@@ -83,7 +83,7 @@ crash: setup ## minutes of kill -9 and outages under load
 
 .PHONY: bench-kit
 bench-kit: setup ## what the boundary, the event bus and a watch cost on this machine
-	@$(BIN)/pytest -m bench tests/bench --numprocesses=0 --capture=no $(ARGS)
+	@PYTHONPATH=tests $(BIN)/python -m bench.bench_kit $(ARGS)
 
 .PHONY: check
 check: lint types test ## what CI runs first
