@@ -36,7 +36,7 @@ from pf_queue.quota.domain import UNBORN, Isolation, Queue, QueueFilter, QuotaTy
 from pf_queue.resources import Resources
 from support.databases import migrated
 from support.stores import emptied, memory_stores, postgres_stores
-from support.trees import broken, capability, physical, queue, too_much_promised
+from support.trees import broken, capability, physical, queue, too_much_promised, uncovered
 
 THOROUGH = settings(max_examples=15, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
 CLUSTERS = ("main", "side")
@@ -51,13 +51,16 @@ CAPACITY = st.fixed_dictionaries({"cpu": st.integers(5, 60)}, optional={"memory"
 MOST = 12
 FIRST = (
     queue("q0", max={"cpu": 30, "memory": 30}, min={"cpu": 12, "memory": 9}),
-    queue("q1", "q0", max={"cpu": 20}, min={"cpu": 6, "memory": 4}, lend_limit={"cpu": 3}),
+    queue("q1", "q0", max={"cpu": 28}, min={"cpu": 6, "memory": 4}, lend_limit={"cpu": 3}),
     queue("q2", "q0", min={"cpu": 3}),
-    queue("q3", "q1", max={"cpu": 10}, min={"cpu": 2}),
+    queue("q3", "q1", min={"cpu": 2}),
     capability("q4", max={"cpu": 5}),
     physical("q5", max={"cpu": 8, "gpu": 4}),
+    queue("q6", "q3", max={"cpu": 25}),
 )
-"""What the changes begin with."""
+"""What the changes begin with. The ceiling of q6 hangs on that of q1, not of q3 between them."""
+FEW = Machines(2, Resources({"cpu": 20, "memory": 60, "gpu": 0}), {"q5": Resources({"cpu": 8, "gpu": 4})})
+"""The machines at first: fewer than q1 may use."""
 KINDS = st.sampled_from(
     [(QuotaType.ELASTIC, Isolation.LOGICAL)] * 6
     + [(QuotaType.CAPABILITY, Isolation.LOGICAL), (QuotaType.ELASTIC, Isolation.PHYSICAL)]
@@ -125,6 +128,7 @@ class TreeMachine(RuleBasedStateMachine):
             self.run(side.add_clusters())
         for first in FIRST:
             self.add(first)
+        self.report_sums(FEW)
 
     @rule(
         parent=PICKS,
@@ -181,8 +185,10 @@ class TreeMachine(RuleBasedStateMachine):
 
     @rule(capacity=CAPACITY, own=LARGE, isolated=PICKS)
     def report(self, capacity: Resources, own: Resources, isolated: int) -> None:
+        self.report_sums(Machines(2, Resources(dict.fromkeys(own, 0) | dict(capacity)), {self.name(isolated): own}))
+
+    def report_sums(self, sums: Machines) -> None:
         self.revision += 1
-        sums = Machines(2, Resources(dict.fromkeys(own, 0) | dict(capacity)), {self.name(isolated): own})
 
         async def work(parts: Parts, change: Change) -> None:
             await parts.clusters.report(change, "main", self.revision, [], sums)
@@ -209,9 +215,24 @@ class TreeMachine(RuleBasedStateMachine):
         self.do("create", lambda parts, change: parts.queues.create(change, draft))
 
     def do(self, what: str, work: Callable[[Parts, Change], Awaitable[Standing | None]]) -> None:
+        before = {} if what == "report" else self.uncovered()
         ours, theirs = (self.run(side.answer(work)) for side in self.sides)
         assert ours == theirs
         event(f"{what}: {ours[0].__name__ if isinstance(ours, tuple) and isinstance(ours[0], type) else 'done'}")
+
+        if what != "report":
+            after = self.uncovered()
+            assert {place: size for place, size in after.items() if size > before.get(place, 0)} == {}
+
+    def uncovered(self) -> dict[tuple[str, str, str, str], int]:
+        """What the machines do not cover, by cluster and place."""
+        queues = [standing.queue for standing in self.run(self.sides[0].standings())]
+        found: dict[tuple[str, str, str, str], int] = {}
+        for name in CLUSTERS:
+            machines = self.run(self.sides[0].cluster(name)).machines
+            beyond = uncovered([each for each in queues if each.cluster == name], machines)
+            found |= {(name, *place): size for place, size in beyond.items()}
+        return found
 
     @invariant()
     def nothing_is_broken(self) -> None:

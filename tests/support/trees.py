@@ -71,6 +71,32 @@ def too_much_promised(queues: Sequence[Queue], machines: Machines | None) -> boo
     return any(amount < 0 for amount in left.values())
 
 
+def uncovered(queues: Sequence[Queue], machines: Machines | None) -> Mapping[tuple[str, str, str], int]:
+    """How far each amount is beyond what the machines leave it, by queue, field and resource.
+
+    Machines come and go, so there may be such amounts; but no change of a queue makes one, or makes one larger.
+    """
+    by_name = {queue.name: queue for queue in queues}
+    found: dict[tuple[str, str, str], int] = {}
+    for queue in queues if machines else ():
+        line = _lineage(queue, by_name)
+        for field in AMOUNTS:
+            limiting = line[1:] if field == "max" else line
+            for resource, amount in getattr(queue, field).items():
+                limited = any(resource in higher.max for higher in limiting)
+                if not limited and line[-1].isolation is Isolation.LOGICAL:
+                    found[queue.name, field, resource] = _beyond(machines, field, resource, amount, queue.parent)
+    return {place: size for place, size in found.items() if size > 0}
+
+
+def _beyond(machines: Machines | None, field: str, resource: str, amount: int, parent: str) -> int:
+    """A guarantee counts together with others, and a queue at the top may expect more machines."""
+    capacity = machines.capacity if machines else Resources()
+    if resource not in capacity:
+        return amount + 1
+    return amount - capacity[resource] if field == "max" and parent else 0
+
+
 def _lineage(queue: Queue, by_name: Mapping[str, Queue]) -> list[Queue]:
     """The queue and those above it; longer than any tree may be if it goes round."""
     line = [queue]

@@ -25,7 +25,6 @@ from paddleflow.problems import (
 from pf_queue.clusters.domain import Machines
 from pf_queue.quota.domain import Queue
 from pf_queue.quota.placing import settle
-from pf_queue.quota.rules import overcommitted
 from support.trees import broken, capability, machines, physical, queue, tree
 
 GI = 2**30
@@ -345,66 +344,3 @@ def test_at_the_top_machines_limit_what_the_queue_does_not() -> None:
     stands = tree(top, iso, machines=machines({"iso": {GPU: 8}}, cpu=2_000, memory=GI))
     assert dict(stands.ceiling(top)) == {"cpu": 50_000, "memory": GI, GPU: 0}
     assert dict(stands.ceiling(iso)) == {"cpu": 1}
-
-
-SHRUNK = machines(cpu=1_000)
-"""What is left after machines have gone."""
-INHERITING = (queue("top", min={"cpu": 4_000}), queue("child", "top", min={"cpu": 2_000}, max={"cpu": 3_000, GPU: 2}))
-"""Made while there were more machines: neither the guarantees nor the ceilings are covered any more."""
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        pytest.param(queue("top", min={"cpu": 4_000}, weight=7), id="nothing that is judged"),
-        pytest.param(queue("top", min={"cpu": 3_000}), id="a guarantee lowered, though not enough"),
-        pytest.param(queue("child", "top", min={"cpu": 2_000}, max={"cpu": 2_000, GPU: 1}), id="ceilings lowered"),
-        pytest.param(queue("child", "top", min={"cpu": 2_000}, max={"cpu": 3_000}), id="a ceiling taken away"),
-        pytest.param(queue("child", "top", min={"cpu": 2_000}), id="all ceilings taken away"),
-        pytest.param(queue("new"), id="another queue that is promised nothing"),
-        pytest.param(queue("new", "top", max={"cpu": 1_000}), id="another queue within what is left"),
-    ],
-)
-def test_what_machines_broke_by_going_does_not_stand_in_the_way(change: Queue) -> None:
-    settle(tree(*INHERITING, machines=SHRUNK), change)
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        pytest.param(queue("top", min={"cpu": 4_001}), MinExceedsCluster, id="a guarantee raised"),
-        pytest.param(queue("new", min={"cpu": 1}), MinExceedsCluster, id="another guarantee"),
-        pytest.param(
-            queue("child", "top", min={"cpu": 2_000}, max={"cpu": 3_001, GPU: 2}), MaxExceedsParent, id="a max raised"
-        ),
-        pytest.param(
-            queue("child", "top", min={"cpu": 2_000}, max={"cpu": 3_000, GPU: 2, "fpga": 1}),
-            ResourceNotDeclared,
-            id="another unknown resource",
-        ),
-        pytest.param(
-            queue("top", min={"cpu": 2_000}, max={"cpu": 2_000}),
-            ChildrenUncovered,
-            id="a ceiling set by the queue itself, below what its child has",
-        ),
-    ],
-)
-def test_nothing_is_added_to_what_machines_broke_by_going(change: Queue, problem: type[Problem]) -> None:
-    with pytest.raises(problem):
-        settle(tree(*INHERITING, machines=SHRUNK), change)
-
-
-def test_moving_to_the_top_is_held_against_the_machines() -> None:
-    crowded = tree(TOP, MID, machines=machines(cpu=12_000, memory=GI))
-    with pytest.raises(MinExceedsCluster):
-        settle(crowded, queue("mid", min={"cpu": 6_000}))
-    settle(crowded, queue("mid", min={"cpu": 2_000}))
-
-
-def test_overcommitment_is_seen_per_pool() -> None:
-    iso = physical("iso", min={"cpu": 4_000}, max={"cpu": 4_000})
-    enough = machines({"iso": {"cpu": 4_000}}, cpu=10_000, memory=GI)
-    assert not overcommitted(tree(TOP, iso, machines=enough))
-    assert overcommitted(tree(TOP, iso, machines=machines({"iso": {"cpu": 3_999}}, cpu=99_000)))
-    assert overcommitted(tree(TOP, iso, machines=machines({"iso": {"cpu": 9_000}}, cpu=9_999)))
-    assert not overcommitted(tree(TOP, iso))

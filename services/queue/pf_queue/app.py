@@ -119,7 +119,7 @@ async def _sow(settings: QueueSettings, ground: Ground, parts: Parts) -> None:
         sys.stdout.write(f"The user root has the password {password}\nIt is shown this once; change it soon.\n")
         sys.stdout.flush()
     if settings.seeds:
-        await Seeds(parts.clusters, parts.flavours, parts.queues).sow(ground.database)
+        await Seeds(ground.stores.clusters, parts.clusters, parts.flavours, parts.queues).sow(ground.database)
 
 
 def _server(settings: QueueSettings, ground: Ground, parts: Parts, vault: Vault, tracing: Tracing) -> ServiceServer:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pf_kit.principal import Principal, PrincipalKind
 from pf_kit.unit import Change, Database
 from pf_queue.accounts.domain import ROOT
-from pf_queue.clusters.domain import Cluster, ClusterFilter, ClusterType, Flavour
+from pf_queue.clusters.domain import Cluster, ClusterType, Flavour
 from pf_queue.clusters.flavours import Flavours
 from pf_queue.clusters.service import Clusters
-from pf_queue.clusters.store import TREE_LOCK
+from pf_queue.clusters.store import TREE_LOCK, ClusterStore
 from pf_queue.quota.domain import Queue, QuotaType
 from pf_queue.quota.service import Queues
 from pf_queue.resources import Resources
@@ -37,18 +37,18 @@ _ROOT = Principal(PrincipalKind.USER, ROOT, root=True)
 class Seeds:
     """Makes it."""
 
+    store: ClusterStore
     clusters: Clusters
     flavours: Flavours
     queues: Queues
 
     async def sow(self, database: Database) -> bool:
-        """Makes all of it if there is no cluster yet; False if there is one.
+        """Makes all of it at the first start, once and for all: what is deleted later stays deleted.
 
-        Several instances may start at once: one of them makes it. Whoever deletes a part of it does not get it back
-        as long as any cluster is left.
+        Several instances may start at once: one of them makes it, and the others are told False.
         """
         async with database.change(TREE_LOCK) as change:
-            if await self.clusters.page(change, ClusterFilter(), "", 1):
+            if not await self.store.begin(change):
                 return False
             await self._sow(change)
             return True

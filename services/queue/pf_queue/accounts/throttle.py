@@ -29,7 +29,8 @@ def delay(attempts: tuple[float, ...], now: float, rule: Rule) -> float:
     counted = recent(attempts, now, rule)
     if len(counted) < rule.attempts:
         return 0.0
-    return counted[-rule.attempts] + rule.window - now
+    # Sums of floating seconds are not exact: none may come out longer than the window.
+    return min(rule.window, counted[-rule.attempts] + rule.window - now)
 
 
 class Throttle:

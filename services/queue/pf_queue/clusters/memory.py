@@ -64,6 +64,12 @@ class MemoryClusterStore:
             raise ClusterExists(f"a cluster {cluster.name!r} exists")
         return await self.set(change, cluster)
 
+    async def begin(self, change: Change) -> bool:
+        begun: dict[str, bool] = tables(change).table("begun")
+        first = not begun
+        begun["begun"] = True
+        return first
+
     async def set(self, change: Change, cluster: Cluster) -> int:
         version = next_version(change)
         clusters_of(change)[cluster.name] = replace(cluster, version=version)

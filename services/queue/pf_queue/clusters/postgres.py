@@ -55,6 +55,9 @@ class PostgresClusterStore:
         version: int = await rows(change).fetchval(self._sql["remove_cluster"], name)
         return version
 
+    async def begin(self, change: Change) -> bool:
+        return await rows(change).fetchval(self._sql["begin"]) is not None
+
     async def nodes(self, view: View, chosen: NodeFilter, after: NodePlace, limit: int) -> Sequence[Node]:
         clusters, pool = list(chosen.clusters) or None, chosen.pool
         of_pool = (pool.cluster, pool.dedicated_queue) if pool else (None, None)

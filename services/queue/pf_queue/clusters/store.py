@@ -33,6 +33,9 @@ class ClusterStore(Protocol):
     async def remove(self, change: Change, name: str) -> int:
         """Forgets a cluster, that has neither queues nor flavours, and its machines; returns the version of its end."""
 
+    async def begin(self, change: Change) -> bool:
+        """Notes that the installation has begun, for as long as it lives; False if that was noted before."""
+
     async def nodes(self, view: View, chosen: NodeFilter, after: NodePlace, limit: int) -> Sequence[Node]:
         """The machines after this place, by cluster and name."""
 

@@ -42,7 +42,9 @@ class MemoryQueueStore:
 
     async def kin(self, view: View, cluster: str, name: str, parent: str) -> Sequence[Queue]:
         queues = queues_of(view)
-        names = {name, *self._above(view, cluster, parent), *self._below(view, name)}
+        moved = queues.get(name)
+        old_place = self._above(view, cluster, moved.parent) if moved else ()
+        names = {name, *self._above(view, cluster, parent), *old_place, *self._below(view, name)}
         beside = {queue.name for queue in queues.values() if (queue.cluster, queue.parent) == (cluster, parent)}
         return [queues[found] for found in names | beside if found in queues]
 

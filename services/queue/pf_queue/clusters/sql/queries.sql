@@ -67,6 +67,9 @@ set
 where (nodes.allocatable, nodes.labels, nodes.schedulable, nodes.dedicated_queue)
     is distinct from (excluded.allocatable, excluded.labels, excluded.schedulable, excluded.dedicated_queue)
 
+-- begin --
+insert into begun default values on conflict do nothing returning only_row
+
 -- flavour --
 select name, resources, cluster, creator, create_time, update_time, version from flavours where name = $1
 

@@ -26,9 +26,11 @@ order by name
 limit $2
 
 -- kin --
+-- Those above the new place and above the old one: without the latter the tree as it was could not be judged.
 -- `union` drops what was found before, so that even a ring of queues would come to an end.
 with recursive above (name, parent) as (
-    select name, parent from queues where name = $3 and cluster = $1
+    select name, parent from queues
+    where cluster = $1 and (name = $3 or name = (select parent from queues where name = $2))
     union
     select queue.name, queue.parent from queues as queue join above on queue.name = above.parent
 ), below (name) as (

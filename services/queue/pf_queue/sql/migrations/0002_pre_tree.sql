@@ -34,6 +34,12 @@ comment on column clusters.dedicated is
     'The sums of schedulable machines by the queue they are dedicated to, null until machines are reported.';
 comment on column clusters.overcommitted is 'True if the guarantees of its queues are more than its machines.';
 
+create table begun (
+    only_row boolean primary key default true check (only_row)
+);
+comment on table begun is
+    'Has a row from the moment on that an installation got what it begins with: what is deleted later stays deleted.';
+
 create table nodes (
     cluster text collate "C" not null references clusters on delete cascade,
     name text collate "C" not null,
