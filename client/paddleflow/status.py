@@ -114,6 +114,7 @@ def _kind(status: grpc.StatusCode, reason: str) -> type[Problem]:
         return Internal
     same_code = [kind for kind in tree() if kind.code == Code(status.name)]
     same_reason = [kind for kind in same_code if kind.reason == reason]
-    # Of two classes with one reason the one that nothing derives from is what servers raise.
-    leaves = [kind for kind in same_reason if not kind.__subclasses__()]
-    return [*leaves, *same_reason, *same_code][0]
+    # Of two classes with one reason the one that derives from the other is what servers raise.
+    parents = {parent for kind in same_reason for parent in kind.__mro__[1:]}
+    leaves = [kind for kind in same_reason if kind not in parents]
+    return [*leaves, *same_code][0]

@@ -6,10 +6,8 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
@@ -60,13 +58,8 @@ def shown(number: float | None) -> str:
 
 def write(figures: Sequence[Figure]) -> None:
     RESULT.parent.mkdir(exist_ok=True)
-    measured = {
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "cores": os.cpu_count(),
-        "load": os.getloadavg()[0],
-        "rows": [figure.row() for figure in figures],
-    }
-    RESULT.write_text(json.dumps(measured, indent=2, ensure_ascii=False) + "\n")
+    rows = [figure.row() for figure in figures]
+    RESULT.write_text(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

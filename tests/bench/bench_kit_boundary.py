@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from bench.bench_kit_load import Method, drive, processor_seconds
 from pf_kit.lifecycle import Stop, serve
 from pf_kit.setting_types import Secret
 from support.figures import Figure
-from support.kit_client import KEY, bearer, settings, token
+from support.kit_client import KEY, bearer, settings, token, until
 from support.kit_echo.app import Echo, EchoSettings
 from support.kit_echo.servicer import EchoServicer
 from support.kit_echo.stubs import echo_pb2, echo_pb2_grpc
@@ -58,10 +59,13 @@ async def serve_kit(chosen: EchoSettings) -> None:
     server, _ = Echo(chosen, servicer=Answering).build()
     stop = Stop()
     serving = asyncio.create_task(serve(server, {}, stop))
-    while not stop.serving:
-        await asyncio.sleep(0.01)
+    await until(partial(is_serving, stop))
     tell(int(server.addresses[0].rpartition(":")[2]))
     await serving
+
+
+async def is_serving(stop: Stop) -> bool:
+    return stop.serving
 
 
 VARIANTS: Mapping[str, Callable[[EchoSettings], Coroutine[None, None, None]]] = {"bare": serve_bare, "kit": serve_kit}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,15 +19,15 @@ class Method:
 
     channel: grpc.Channel
     path: str
-    metadata: Sequence[tuple[str, str]]
+    metadata: tuple[tuple[str, str | bytes], ...]
     request: Callable[[int], bytes]
     """The request of this number."""
 
 
 def drive(method: Method, calls: int, in_flight: int) -> float:
     """Seconds that the calls take, so many of them at a time; fails if one does."""
-    send = method.channel.unary_unary(method.path)
-    waiting: deque[grpc.CallFuture[bytes]] = deque()
+    send: grpc.UnaryUnaryMultiCallable[bytes, bytes] = method.channel.unary_unary(method.path)
+    waiting: deque[grpc.Future[bytes]] = deque()
     begun = time.perf_counter()
     for number in range(calls):
         waiting.append(send.future(method.request(number), timeout=TIMEOUT, metadata=method.metadata))

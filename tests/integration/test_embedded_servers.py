@@ -141,8 +141,8 @@ async def test_a_server_without_a_keeper_is_ended_before_another_starts(home: Pa
     orphan = await asyncio.create_subprocess_exec(
         *postgres.program().argv,
         stderr=subprocess.DEVNULL,
-        user=account and account.uid,
-        group=account and account.gid,
+        user=account.uid if account else None,
+        group=account.gid if account else None,
     )
     await until((postgres.cluster / "postmaster.pid").exists)
     async with running(postgres, home / "postgres.log"):

@@ -36,7 +36,7 @@ class Figure:
         if not self.target:
             return ""
         met = self.value <= (self.at_most or self.value) and self.value >= (self.at_least or self.value)
-        return "met" if met else "missed"
+        return "ok" if met else "short"
 
     def row(self) -> dict[str, str | float | None]:
         """For a table."""

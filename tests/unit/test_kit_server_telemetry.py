@@ -11,7 +11,6 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from prometheus_client import CollectorRegistry, generate_latest
 
 from pf_kit.limits import Limit
-from pf_kit.principal import ANONYMOUS
 from pf_kit.telemetry import BUCKETS, RpcMetrics
 from pf_kit.tracing import Tracing, end, parse_traceparent, traceparent_of
 
@@ -23,7 +22,7 @@ def test_calls_are_counted_and_timed() -> None:
     registry = CollectorRegistry()
     metrics, limit = RpcMetrics(registry), Limit(5, 5)
     metrics.show("call", limit)
-    limit.enter(ANONYMOUS)
+    limit.enter()
     get = metrics.method("/echo.v1.EchoService/GetNote")
     get.record("OK", 0.002)
     get.record("OK", 99.0)

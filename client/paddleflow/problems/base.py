@@ -143,7 +143,8 @@ class Internal(Problem):
 
 
 def tree(root: type[Problem] = Problem) -> Iterator[type[Problem]]:
-    """The class and all below it, each before its children."""
+    """The class and all below it, each before its children; without those that a program derives for itself."""
     yield root
     for child in root.__subclasses__():
-        yield from tree(child)
+        if child.__module__.startswith(__package__):
+            yield from tree(child)

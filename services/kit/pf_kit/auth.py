@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from hashlib import blake2s
 from typing import Protocol, TypeAlias
 
@@ -63,8 +64,9 @@ class Authenticator(Protocol):
 class _Known:
     """A token that was good before, and whom it belongs to."""
 
-    claims: Claims
     principal: Principal
+    ends: datetime
+    """The leeway included."""
     state: TokenState | None = None
     """By which the principal was made; None for services."""
 
@@ -89,12 +91,15 @@ class TokenAuthenticator:
         sent = metadata.get(AUTHORIZATION)
         if sent is None:
             return ANONYMOUS
-        known = self._recall(sent)
+        digest = blake2s(sent.encode() if isinstance(sent, str) else sent).digest()
+        known = self._known.get(digest) or self._learn(digest, sent)
+        if self._clock.now() > known.ends:
+            raise TokenExpired
         if known.principal.kind is PrincipalKind.SERVICE:
             return _acting(known.principal, metadata.get(ON_BEHALF_OF))
         if ON_BEHALF_OF in metadata:
             raise PermissionDenied(f"Only services may send {ON_BEHALF_OF}.")
-        state = await self._status.check(known.claims.id)
+        state = await self._status.check(known.principal.token_id)
         if state is None or state is not known.state:
             good = self._good(state, known.principal)
             known.principal, known.state = replace(known.principal, root=good.root), good
@@ -106,17 +111,12 @@ class TokenAuthenticator:
         if principal.kind is PrincipalKind.USER and not principal.acting_service:
             self._good(await self._status.check(principal.token_id), principal)
 
-    def _recall(self, sent: str | bytes) -> _Known:
-        digest = blake2s(sent.encode() if isinstance(sent, str) else sent).digest()
-        known = self._known.get(digest)
-        if known is None:
-            claims = self._verifier.verify(_bearer(sent))
-            known = self._known[digest] = _Known(claims, _principal(claims))
-            if len(self._known) > CACHE_SIZE:
-                del self._known[next(iter(self._known))]
-        elif self._clock.now().timestamp() > known.claims.expires + LEEWAY:
-            del self._known[digest]
-            raise TokenExpired
+    def _learn(self, digest: bytes, sent: str | bytes) -> _Known:
+        claims = self._verifier.verify(_bearer(sent))
+        ends = datetime.fromtimestamp(claims.expires, UTC) + timedelta(seconds=LEEWAY)
+        known = self._known[digest] = _Known(_principal(claims), ends)
+        if len(self._known) > CACHE_SIZE:
+            del self._known[next(iter(self._known))]
         return known
 
     def _good(self, state: TokenState | None, principal: Principal) -> TokenState:

@@ -16,15 +16,18 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from paddleflow.problems import InvalidArgument, Overloaded, Problem, ShuttingDown
-from pf_kit.access import Rule
-from pf_kit.auth import Authenticator
+from pf_kit.access import Access, Rule
+from pf_kit.auth import Authenticator, Metadata, read_metadata
 from pf_kit.forward import Forwarder
 from pf_kit.limits import OVERLOADED, Limit
+from pf_kit.principal import ANONYMOUS, Principal
 from pf_kit.served import SENT, Context, Method, Served
 from pf_kit.telemetry import RpcMetrics
 from pf_kit.tracing import Tracing
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
+
+NO_MESSAGE = "The request is not a message of this method."
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,7 @@ class Boundary(grpc.GenericRpcHandler):
             path=path,
             rule=rule,
             domain=around.domain,
-            authenticator=around.authenticator,
+            who=_nobody if rule.access is Access.ANYONE else around.authenticator.authenticate,
             limit=around.streams if rule.streaming else around.calls,
             metrics=around.metrics.method(path),
             tracing=around.tracing,
@@ -128,13 +131,18 @@ def _served(method: Method, handler: Handler) -> Handler:
     if handler.response_streaming:
         return _serving_stream(method, handler)
     work = cast("Callable[[object, Context], Awaitable[object]]", handler.unary_unary)
-    parse = _parser(handler)
+    who, parse = method.who, handler.request_deserializer or bytes
 
     async def serve(raw: bytes, context: Context) -> object:
         served = Served(method, context)
         try:
-            await served.begin()
-            request = parse(raw)
+            served.enter()
+            metadata = read_metadata(SENT.get())
+            served.begin(metadata, await who(metadata))
+            try:
+                request = parse(raw)
+            except DecodeError:
+                raise InvalidArgument(NO_MESSAGE) from None
             if served.hurried:
                 return await served.in_time(work(request, context))
             return await work(request, context)
@@ -143,19 +151,26 @@ def _served(method: Method, handler: Handler) -> Handler:
         finally:
             served.end()
 
+    # The request is parsed here and not by gRPC, which would do so for strangers too, and fail without a proper status.
     return grpc.unary_unary_rpc_method_handler(serve, None, handler.response_serializer)
 
 
 def _serving_stream(method: Method, handler: Handler) -> Handler:
     work = cast("Callable[[object, Context], AsyncGenerator[object, None]]", handler.unary_stream)
-    parse = _parser(handler)
+    who, parse = method.who, handler.request_deserializer or bytes
 
     # Writes by itself instead of being a generator: then a caller's leave is raised here, also during a write.
     async def serve(raw: bytes, context: Context) -> None:
         served = Served(method, context)
         try:
-            await served.begin()
-            async with aclosing(work(parse(raw), context)) as messages:
+            served.enter()
+            metadata = read_metadata(SENT.get())
+            served.begin(metadata, await who(metadata))
+            try:
+                request = parse(raw)
+            except DecodeError:
+                raise InvalidArgument(NO_MESSAGE) from None
+            async with aclosing(work(request, context)) as messages:
                 async for message in messages:
                     await context.write(message)
         except BaseException as error:  # noqa: BLE001  # as above
@@ -166,22 +181,9 @@ def _serving_stream(method: Method, handler: Handler) -> Handler:
     return grpc.unary_stream_rpc_method_handler(serve, None, handler.response_serializer)
 
 
-def _parser(handler: Handler) -> Callable[[bytes], object]:
-    """Makes the request of a method from its bytes; these themselves, if the handler wants nothing else.
-
-    gRPC would do so before the handler is called: for strangers too, and without a proper answer to what is no message.
-    """
-    deserialize = handler.request_deserializer
-
-    def parse(raw: bytes) -> object:
-        if deserialize is None:
-            return raw
-        try:
-            return deserialize(raw)
-        except DecodeError:
-            raise InvalidArgument("The request is not a message of this method.") from None
-
-    return parse
+async def _nobody(_: Metadata) -> Principal:
+    """For methods that anyone may call: they are not kept from it by an old token."""
+    return ANONYMOUS
 
 
 def _refusing(method: Method, problem: Callable[[], Problem]) -> Handler:

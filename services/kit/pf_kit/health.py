@@ -31,6 +31,7 @@ class Health:
         self._log = log
         self.servicer = health.aio.HealthServicer()
         self.ready = False
+        self._draining = False
 
     async def run(self, services: Sequence[str]) -> None:
         """Looks at the database until it is cancelled. Without Redis the process is ready: it is only slower."""
@@ -41,6 +42,7 @@ class Health:
 
     async def drain(self) -> None:
         """Tells everybody to call another instance."""
+        self._draining = True
         self.ready = False
         await self.servicer.enter_graceful_shutdown()
 
@@ -53,6 +55,8 @@ class Health:
         return True
 
     async def _set(self, names: Sequence[str], *, ready: bool) -> None:
+        if self._draining:
+            return
         if ready != self.ready:
             logger.info("ready" if ready else "not ready, the database does not answer")
         self.ready = ready

@@ -1,7 +1,8 @@
 """How many calls are served at once: all together, and for each caller.
 
-A call above the limit is refused at once, before its token is checked or its message read, so that overload costs
-little and memory does not grow. gRPC's own limit is soft, so this one counts for itself.
+A call above the limit of all is refused at once, before its token is checked, so that overload costs little and memory
+does not grow; who calls too often itself is refused as soon as it is known. gRPC's own limit is soft, so this one
+counts for itself.
 """
 
 from __future__ import annotations
@@ -51,25 +52,30 @@ class Limit:
     def full(self) -> bool:
         return self.under_way >= self._total
 
-    def enter(self, principal: Principal) -> None:
-        """Counts one more for this caller, until its `leave`; refuses it if there are as many as there may be."""
+    def enter(self) -> None:
+        """Counts one more, until it will `leave`; refuses it if there are as many as there may be."""
         if self.under_way >= self._total:
             raise Overloaded(retry_after=OVERLOADED)
+        self.under_way += 1
+
+    def know(self, principal: Principal) -> None:
+        """Counts what has entered for its caller, until that is to `forget`; refuses it if the caller has too many."""
         if principal.kind is not PrincipalKind.SERVICE:
             count = self._by_user.get(principal.name, 0)
             if count >= self._each:
                 raise TooManyCalls(retry_after=TOO_MANY)
             self._by_user[principal.name] = count + 1
-        self.under_way += 1
 
-    def leave(self, principal: Principal) -> None:
-        self.under_way -= 1
+    def forget(self, principal: Principal) -> None:
         if principal.kind is not PrincipalKind.SERVICE:
             count = self._by_user[principal.name]
             if count > 1:
                 self._by_user[principal.name] = count - 1
             else:
                 del self._by_user[principal.name]
+
+    def leave(self) -> None:
+        self.under_way -= 1
         if self._emptied is not None and not self.under_way:
             self._emptied.set()
 

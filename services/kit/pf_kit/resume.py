@@ -8,6 +8,11 @@ from dataclasses import dataclass
 from paddleflow.problems import ResumeTokenExpired, ResumeTokenInvalid
 from pf_kit.events import Cursor, Event, Moment
 
+LONGEST = 4096
+"""Characters of a token: room for a snapshot with more transactions under way than there are connections."""
+LARGEST = 2**63 - 1
+"""The largest number in a place; Postgres counts events no further."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -38,12 +43,16 @@ def resume_token(epoch: str, place: Place) -> str:
 
 def parse_resume_token(epoch: str, token: str) -> Place:
     """The place of a token; ResumeTokenInvalid if it is none, ResumeTokenExpired if it is of another epoch."""
+    if len(token) > LONGEST:
+        raise ResumeTokenInvalid
     try:
         text = urlsafe_b64decode(token.encode("ascii") + b"=" * (-len(token) % 4)).decode()
         told, cursor, moment = text.split("/")
         place = Place(Cursor.parse(cursor), Moment.parse(moment) if moment else None)
     except ValueError:
         raise ResumeTokenInvalid from None
+    if max(place.cursor.xid, place.cursor.id) > LARGEST:
+        raise ResumeTokenInvalid
     if told != epoch:
         raise ResumeTokenExpired("The installation was restored from a back-up; start again without a token.")
     return place

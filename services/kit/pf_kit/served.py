@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias, TypeVar
@@ -16,12 +16,12 @@ from opentelemetry.trace import Span
 from paddleflow.problems import Code, DeadlineExceeded, Internal, Problem
 from paddleflow.status import DETAILS_KEY, encode, status_code, status_message
 from pf_kit import tracing
-from pf_kit.access import Access, Rule, authorise
-from pf_kit.auth import Authenticator, read_metadata
+from pf_kit.access import Rule, authorise
+from pf_kit.auth import Metadata
 from pf_kit.call import CURRENT, Call
 from pf_kit.ids import new_id
 from pf_kit.limits import Limit
-from pf_kit.principal import ANONYMOUS
+from pf_kit.principal import ANONYMOUS, Principal
 from pf_kit.telemetry import MethodMetrics
 
 logger = logging.getLogger("pf_kit.calls")
@@ -42,7 +42,8 @@ class Method:
     rule: Rule
     domain: str
     """Whose reasons its errors have, for example ``paddleflow.queue``."""
-    authenticator: Authenticator
+    who: Callable[[Metadata], Awaitable[Principal]]
+    """Knows the caller."""
     limit: Limit
     metrics: MethodMetrics
     tracing: tracing.Tracing
@@ -55,48 +56,41 @@ class Method:
 class Served:
     """A call under way. Whoever makes one calls `end` at last."""
 
-    __slots__ = (
-        "_code",
-        "_context",
-        "_entered",
-        "_method",
-        "_principal",
-        "_reason",
-        "_span",
-        "_started",
-        "_trace",
-        "hurried",
-    )
+    _principal = ANONYMOUS
+    _entered = False
+    """True while the call counts against the limit of all."""
+    _known = False
+    """True while it counts against its caller's."""
+    _span: Span | None = None
+    _trace = ""
+    _code = "OK"
+    _reason = ""
+    hurried = True
+    """True if the call must be ended here; an earlier deadline of the caller is kept by gRPC itself."""
 
     def __init__(self, method: Method, context: Context) -> None:
         self._method = method
         self._context = context
         self._started = time.monotonic()
-        self._principal = ANONYMOUS
-        self._entered = False
-        """True while the call counts against the limits."""
-        self._span: Span | None = None
-        self._trace = ""
-        self._code = "OK"
-        self._reason = ""
-        self.hurried = True
-        """True if the call must be ended here; an earlier deadline of the caller is kept by gRPC itself."""
 
-    async def begin(self) -> None:
+    def enter(self) -> None:
+        """Counts the call, whoever makes it."""
+        self._method.limit.enter()
+        self._entered = True
+
+    def begin(self, metadata: Metadata, principal: Principal) -> None:
         """Lets the caller in, and makes the call known to all that is done for it."""
         method, context = self._method, self._context
-        metadata = read_metadata(SENT.get())
-        if method.rule.access is not Access.ANYONE:
-            self._principal = await method.authenticator.authenticate(metadata)
-            authorise(method.rule.access, self._principal)
-        method.limit.enter(self._principal)
-        self._entered = True
+        self._principal = principal
+        authorise(method.rule.access, principal)
+        method.limit.know(principal)
+        self._known = True
         if method.tracing.enabled or tracing.TRACEPARENT in metadata:
             self._begin_span(str(metadata.get(tracing.TRACEPARENT, "")))
         remaining: float | None = context.time_remaining()
         self.hurried = remaining is None or remaining > method.longest
         ends = self._started + (method.longest if self.hurried or remaining is None else remaining)
-        CURRENT.set(Call(method.path, self._principal, context.peer(), self._trace, ends))
+        CURRENT.set(Call(method.path, principal, context.peer(), self._trace, ends))
 
     async def in_time(self, work: Awaitable[R]) -> R:
         """The result of the work, unless it lasts longer than any call may."""
@@ -125,17 +119,17 @@ class Served:
     def end(self) -> None:
         """Gives back what the call held, and tells of it."""
         seconds = time.monotonic() - self._started
+        if self._known:
+            self._method.limit.forget(self._principal)
         if self._entered:
-            self._method.limit.leave(self._principal)
+            self._method.limit.leave()
         self._method.metrics.record(self._code, seconds)
         if self._span is not None:
             tracing.end(self._span, self._code, self._principal.label)
-        level = logging.DEBUG if self._is_usual(seconds) else logging.INFO
+        usual = self._code == "OK" and seconds < self._method.slow and not self._method.rule.mutation
+        level = logging.DEBUG if usual else logging.INFO
         if logger.isEnabledFor(level):
             logger.log(level, "call", extra=self._told(seconds))
-
-    def _is_usual(self, seconds: float) -> bool:
-        return self._code == "OK" and seconds < self._method.slow and not self._method.rule.mutation
 
     def _begin_span(self, traceparent: str) -> None:
         self._span = self._method.tracing.begin(self._method.path, traceparent)

@@ -145,8 +145,12 @@ class ServiceServer:
 
     async def _quiet(self) -> None:
         """Waits until only streams are left that do not end by themselves, such as those that watch the health."""
-        await self._calls.emptied()
-        await asyncio.sleep(LEAVE)
+        while True:
+            await self._calls.emptied()
+            await asyncio.sleep(LEAVE)
+            # Calls that were on their way as the drain began may have arrived meanwhile.
+            if not self._calls.under_way:
+                return
 
     def _add_common(self) -> None:
         service = self._service

@@ -91,6 +91,8 @@ class Watches:
             place, messages = await self._begin(existing)
             for page in _existing_pages(messages, resume_token(epoch, place)):
                 yield page
+            # A watch may last for days; what existed at its beginning must not stay in memory for as long.
+            del messages, page
         stream = _Stream(self._database, self._tail, self._clock, self._seconds, self._recheck, changes, place)
         async for page in stream.catch_up():
             yield page
