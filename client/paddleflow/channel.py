@@ -17,7 +17,7 @@ Options: TypeAlias = list[tuple[str, str | int]]
 
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 
-# A killed service is back after about three seconds. Five tries, the most that gRPC makes, bridge that: the second comes
+# A killed service is back after some three seconds. Five tries, the most that gRPC makes, bridge that: the second comes
 # soon, the last after 6.4 s (5.1 s when chance takes a fifth off each delay). The throttle (a failure costs a token, a
 # success gives back a tenth) ends retries when most calls fail, so that they do not keep a struggling server down.
 SERVICE_CONFIG = json.dumps(

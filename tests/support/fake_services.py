@@ -13,7 +13,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from paddleflow.auth.v1 import auth_pb2
 from paddleflow.common.v1 import info_pb2
-from paddleflow.problems import Problem, QueueExists, QueueNotFound, UserNotFound, WrongPassword
+from paddleflow.problems import Problem, QueueExists, QueueNotFound, StaleRevision, UserNotFound, WrongPassword
 from paddleflow.queue.v1 import cluster_pb2, queue_pb2
 
 PASSWORD = "secret1"
@@ -240,13 +240,16 @@ class Clusters:
 
     def ReportNodes(self, request: Any) -> Any:  # noqa: N802
         cluster = self.world.clusters[request.cluster]
-        cluster.revision, cluster.node_count = request.revision, len(request.nodes)
+        if request.base_revision not in (0, cluster.revision):
+            raise StaleRevision
+        kept = self.world.nodes if request.base_revision else []
+        self.world.nodes = [*kept, *request.nodes]
+        cluster.revision, cluster.node_count = request.revision, len(self.world.nodes)
         cluster.capacity.amounts.clear()
-        for node in request.nodes:
+        for node in self.world.nodes:
             node.cluster = cluster.name
             for name, amount in node.allocatable.amounts.items():
                 cluster.capacity.amounts[name] += amount
-        self.world.nodes = list(request.nodes)
         return cluster_pb2.ReportNodesResponse(cluster=cluster)
 
     def ListNodes(self, request: Any) -> Any:  # noqa: N802

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Unpack
 
@@ -33,7 +34,7 @@ from paddleflow.wire.clusters import (
     flavour_from_wire,
     flavour_to_wire,
     node_from_wire,
-    node_to_wire,
+    node_parts,
 )
 
 
@@ -87,14 +88,24 @@ class Clusters:
     async def report_nodes(
         self, cluster: str, revision: int, nodes: Iterable[Node], *, request_id: str = ""
     ) -> Cluster:
-        """Replaces what is known of the cluster's machines; the revision grows with each report."""
-        request = build(
-            cluster_pb2.ReportNodesRequest,
-            cluster=cluster,
-            revision=revision,
-            nodes=[node_to_wire(node) for node in nodes],
-        )
+        """Replaces what is known of the cluster's machines; the revision grows with each report.
+
+        Machines that do not fit into one message go in several. Each adds to the one before and counts the revision
+        on, and until the last has arrived the cluster has fewer; the cluster returned tells the revision reached.
+        """
+        first, *others = node_parts(nodes)
+        request = build(cluster_pb2.ReportNodesRequest, cluster=cluster, revision=revision, nodes=first)
         reply = await self._session.change(self._stub.ReportNodes, request, request_id)
+        for later, part in enumerate(others, start=revision + 1):
+            request = build(
+                cluster_pb2.ReportNodesRequest,
+                cluster=cluster,
+                revision=later,
+                base_revision=later - 1,
+                nodes=part,
+            )
+            part_id = uuid.uuid5(uuid.NAMESPACE_OID, f"{request_id}/{later}").hex if request_id else ""
+            reply = await self._session.change(self._stub.ReportNodes, request, part_id)
         return cluster_from_wire(reply.cluster)
 
     def nodes(self, **chosen: Unpack[NodeFilter]) -> AsyncIterator[Node]:

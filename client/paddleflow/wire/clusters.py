@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from paddleflow.models.clusters import (
@@ -18,6 +20,11 @@ from paddleflow.wire.base import EnumCodec, amounts_from_wire, amounts_to_wire, 
 
 TYPE = EnumCodec(ClusterType, cluster_pb2.ClusterType, "CLUSTER_TYPE_")
 STATUS = EnumCodec(ClusterStatus, cluster_pb2.ClusterStatus, "CLUSTER_STATUS_")
+
+PART_BYTES = 3 * 1024 * 1024
+"""The most that one message tells of machines: with room for the rest, below the 4 MiB that servers take."""
+NODE_OVERHEAD = 6
+"""Bytes that a message takes for a field's number and length."""
 
 
 def cluster_to_wire(cluster: Cluster) -> cluster_pb2.Cluster:
@@ -75,6 +82,20 @@ def node_to_wire(node: Node) -> cluster_pb2.Node:
         schedulable=node.schedulable,
         dedicated_queue=node.dedicated_queue,
     )
+
+
+def node_parts(nodes: Iterable[Node]) -> list[list[cluster_pb2.Node]]:
+    """The machines in parts of which each fits into a message; one part without machines if there are none."""
+    parts: list[list[cluster_pb2.Node]] = [[]]
+    room = PART_BYTES
+    for node in map(node_to_wire, nodes):
+        size = node.ByteSize() + NODE_OVERHEAD
+        if parts[-1] and size > room:
+            parts.append([])
+            room = PART_BYTES
+        parts[-1].append(node)
+        room -= size
+    return parts
 
 
 def node_from_wire(node: cluster_pb2.Node) -> Node:
