@@ -19,7 +19,7 @@ from pf_kit.bus.stream import open_redis
 from support.databases import create_database
 from support.ledger import World, world
 from support.servers import PostgresServer, ValkeyServer
-from support.waiting import eventually
+from support.waiting import eventually, until
 
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(240)]
 
@@ -69,6 +69,11 @@ class Writing:
         self._going = True
         self._tasks = [asyncio.create_task(self._write(subject)) for subject in SUBJECTS]
 
+    async def more(self, count: int = 100) -> None:
+        """Waits until so many more are written."""
+        goal = self.count + count
+        await until(lambda: self.count >= goal)
+
     async def stop(self) -> None:
         self._going = False
         await asyncio.gather(*self._tasks)
@@ -85,7 +90,7 @@ class Writing:
 async def test_redis_that_is_away_for_half_a_minute_only_costs_time(troubled: World, own_valkey: ValkeyServer) -> None:
     troubled.relay()
     writing = Writing(troubled)
-    await asyncio.sleep(1)
+    await writing.more()
     for away, back in ((own_valkey.kill, own_valkey.start), (own_valkey.freeze, own_valkey.thaw)):
         away()
         begun = time.monotonic()
@@ -94,7 +99,7 @@ async def test_redis_that_is_away_for_half_a_minute_only_costs_time(troubled: Wo
             for consumer in CONSUMERS:
                 await eventually(partial(troubled.has, consumer, known), 7.0)
         await asyncio.to_thread(back)
-        await asyncio.sleep(1)
+        await writing.more()
     await writing.stop()
     assert writing.longest < 1.0, "writers do not wait for Redis"
     await troubled.settled(CONSUMERS, writing.count)
@@ -103,11 +108,11 @@ async def test_redis_that_is_away_for_half_a_minute_only_costs_time(troubled: Wo
 async def test_redis_that_is_stopped_for_half_a_minute_loses_nothing(troubled: World, own_valkey: ValkeyServer) -> None:
     troubled.relay()
     writing = Writing(troubled)
-    await asyncio.sleep(1)
+    await writing.more()
     own_valkey.kill()
     await asyncio.sleep(OUTAGE)
     await asyncio.to_thread(own_valkey.start)
-    await asyncio.sleep(1)
+    await writing.more()
     await writing.stop()
     await troubled.settled(CONSUMERS, writing.count)
 
