@@ -46,13 +46,17 @@ def start_in_background(layout: Layout, report: Report) -> None:
 
 
 def _outcome(messages: BinaryIO, report: Report) -> Up | Failed | Busy | None:
-    """How the start ended, the way there being reported; None if nobody said."""
+    """How the start ended, the way there being reported; None if nobody said.
+
+    Reads to the end: a supervisor that gave up is gone then.
+    """
+    outcome = None
     for line in messages:
         message = decode(line)
         report(message)
         if isinstance(message, Up | Failed | Busy):
-            return message
-    return None
+            outcome = message
+    return outcome
 
 
 def start_in_foreground(layout: Layout, report: Report) -> None:
