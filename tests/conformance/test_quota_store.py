@@ -232,6 +232,8 @@ async def test_kin_are_those_above_beside_and_below(kept: Kept) -> None:
     assert await kept.kin("", "") == ["r1", "r2"]
     assert await kept.kin("new", "x") == []
     assert await kept.kin("x", "") == ["r1", "r2", "x", "x1"]
+    assert await kept.kin("b11", "") == ["b", "b1", "b11", "r1", "r2"]
+    assert await kept.kin("b11", "a") == ["a", "b", "b1", "b11", "r1"]
 
 
 async def test_queues_of_a_cluster_come_after_those_above_them(kept: Kept) -> None:

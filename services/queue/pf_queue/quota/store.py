@@ -22,8 +22,9 @@ class QueueStore(Protocol):
         """The queues whose names come after this one, by name."""
 
     async def kin(self, view: View, cluster: str, name: str, parent: str) -> Sequence[Queue]:
-        """The queues that a change of one can touch when it stands below `parent`: the queue, all above that place,
-        those directly beside it, and all below the queue. With an empty parent, those beside it are at the top.
+        """What it takes to judge a change of one queue when it comes to stand below `parent`: the queue, all above and
+        below it as it stands now, all above that place, and those directly beside it there. With an empty parent,
+        those beside it are at the top.
         """
 
     async def in_cluster(self, view: View, cluster: str) -> Sequence[Queue]:
