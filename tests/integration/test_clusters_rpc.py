@@ -105,6 +105,21 @@ async def test_a_report_replaces_what_is_known_of_the_machines(site: QueueSite) 
     assert names == ["n2"]
 
 
+async def test_a_report_of_changes_leaves_the_other_machines(site: QueueSite) -> None:
+    await site.report(1, node("n1", cpu=1_000), node("n2", cpu=1_000), node("n3", cpu=1_000))
+    changed = pb.ReportNodesRequest(
+        cluster=site.cluster,
+        revision=2,
+        base_revision=1,
+        nodes=[node("n2", cpu=5_000), node("n4", cpu=7_000)],
+        gone=["n3", "never-there"],
+    )
+    cluster = (await site.root(changed)).cluster
+    assert (dict(cluster.capacity.amounts), cluster.node_count, cluster.revision) == ({"cpu": 13_000}, 3, 2)
+    names = [each.name for each in await site.root.all(pb.ListNodesRequest(clusters=[site.cluster]), "nodes")]
+    assert names == ["n1", "n2", "n4"]
+
+
 async def test_machines_are_listed_by_cluster_and_name_and_in_pages(site: QueueSite) -> None:
     await site.report(1, *(node(f"n{number}", labels={"zone": f"z{number % 2}"}, cpu=1) for number in range(5)))
     pages = [
@@ -254,6 +269,21 @@ FAILURES: dict[str, Failure] = {
     ),
     "report: stale": Failure(
         "STALE_REVISION", lambda site: site.report(4), prepare=lambda site: site.report(5, node("n", cpu=1))
+    ),
+    "report: changes since another": Failure(
+        "STALE_REVISION",
+        lambda site: site.root(pb.ReportNodesRequest(cluster=site.cluster, revision=9, base_revision=4)),
+        prepare=lambda site: site.report(5, node("n", cpu=1)),
+    ),
+    "report: changes since later": Failure(
+        "INVALID_ARGUMENT",
+        lambda site: site.root(pb.ReportNodesRequest(cluster=site.cluster, revision=2, base_revision=2)),
+        "base_revision",
+    ),
+    "report: gone from all": Failure(
+        "INVALID_ARGUMENT",
+        lambda site: site.root(pb.ReportNodesRequest(cluster=site.cluster, revision=2, gone=["n"])),
+        "gone",
     ),
     "report: malformed": Failure("INVALID_ARGUMENT", lambda site: site.report(1, node("")), "nodes[0].name"),
     "nodes: no such queue": Failure("QUEUE_NOT_FOUND", lambda site: site.root(pb.ListNodesRequest(queue="none"))),

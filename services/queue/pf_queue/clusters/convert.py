@@ -19,16 +19,15 @@ from pf_queue.clusters.domain import (
     Flavour,
     FlavourChanged,
     FlavourFilter,
-    Machines,
     Node,
     NodeFilter,
+    Report,
 )
 from pf_queue.clusters.fields import (
     MOST_NODES,
     cluster_violations,
     credential_violations,
     flavour_violations,
-    machines_violations,
     node_violations,
 )
 from pf_queue.fields import labels, plain_text, require
@@ -120,14 +119,12 @@ def cluster_filter(request: cluster_pb2.ListClustersRequest) -> ClusterFilter:
     return ClusterFilter(frozenset(request.names), status)
 
 
-def report_of(request: cluster_pb2.ReportNodesRequest) -> tuple[Sequence[Node], Machines]:
-    """The machines of a report and their sums. InvalidArgument names what is wrong with them."""
+def report_of(request: cluster_pb2.ReportNodesRequest) -> Report:
+    """A report. InvalidArgument names what is wrong with it."""
     require(_report_violations(request))
     nodes = [_node_of(request.cluster, message) for message in request.nodes]
     require(node_violations(nodes))
-    sums = Machines.of(nodes)
-    require(machines_violations(sums))
-    return nodes, sums
+    return Report(request.cluster, request.revision, request.base_revision, nodes, frozenset(request.gone))
 
 
 def node_message(node: Node) -> cluster_pb2.Node:
@@ -215,6 +212,10 @@ def _report_violations(request: cluster_pb2.ReportNodesRequest) -> Iterator[Viol
         yield Violation("revision", f"must be at least 1, and is {request.revision}")
     if len(request.nodes) > MOST_NODES:
         yield Violation("nodes", f"must be at most {MOST_NODES}, and are {len(request.nodes)}")
+    if request.base_revision and not 0 < request.base_revision < request.revision:
+        yield Violation("base_revision", f"must be 0, or below the revision, and is {request.base_revision}")
+    if request.gone and not request.base_revision:
+        yield Violation("gone", "must be empty in a report of all machines: those that it leaves out are gone")
 
 
 def _names_violations(field: str, names: Sequence[str]) -> Iterator[Violation]:

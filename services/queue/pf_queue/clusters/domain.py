@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -41,6 +41,23 @@ class Node:
     schedulable: bool = True
     dedicated_queue: str = ""
     """The queue of physical isolation that has it for itself; empty: shared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a runtime tells of a cluster's machines."""
+
+    cluster: str
+    revision: int
+    base_revision: int
+    """0: it tells of all machines. Else: of what changed since the report of this revision."""
+    nodes: Sequence[Node]
+    gone: frozenset[str] = frozenset()
+
+    def over(self, known: Iterable[Node]) -> Sequence[Node]:
+        """All machines after a report of changes, given those before it."""
+        kept = {node.name: node for node in known if node.name not in self.gone}
+        return list((kept | {node.name: node for node in self.nodes}).values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,8 +98,10 @@ def _one_node_violations(field: str, node: Node) -> Iterator[Violation]:
         yield from dns_label(f"{field}.dedicated_queue", node.dedicated_queue)
 
 
-def machines_violations(machines: Machines) -> Iterator[Violation]:
-    """What is wrong with the sums of a report: amounts have their limit in sums too."""
+def machines_violations(count: int, machines: Machines) -> Iterator[Violation]:
+    """What is wrong with so many machines and their sums: amounts have their limit in sums too."""
+    if count > MOST_NODES:
+        yield Violation("nodes", f"must be at most {MOST_NODES} in a cluster, and are {count}")
     for pool in (machines.capacity, *machines.dedicated.values()):
         for name, amount in pool.items():
             if amount > LARGEST:

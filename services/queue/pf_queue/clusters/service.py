@@ -6,6 +6,7 @@ grants too.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -29,8 +30,9 @@ from pf_queue.clusters.domain import (
     Node,
     NodeFilter,
     NodePlace,
+    Report,
 )
-from pf_queue.clusters.fields import CLUSTER_NAME, cluster_violations
+from pf_queue.clusters.fields import CLUSTER_NAME, MOST_NODES, cluster_violations, machines_violations
 from pf_queue.clusters.ports import Tenants
 from pf_queue.clusters.store import ClusterStore, FlavourStore
 from pf_queue.edits import Editable, edited, require_etag
@@ -105,18 +107,21 @@ class Clusters:
             change.emit(FlavourChanged(ChangeKind.DELETED, flavour, await self._flavours.remove(change, flavour.name)))
         change.emit(ClusterChanged(ChangeKind.DELETED, cluster, await self._store.remove(change, name)))
 
-    async def report(self, change: Change, name: str, revision: int, nodes: Sequence[Node], sums: Machines) -> Cluster:
-        """Replaces the machines of a cluster. Raises ClusterNotFound and StaleRevision."""
-        cluster = await self.get(change, name)
-        if revision < cluster.revision:
-            raise StaleRevision(
-                f"revision {revision} of the machines of {name!r} comes after {cluster.revision}; read them again, and"
-                f" report with a higher revision"
-            )
-        if revision == cluster.revision:
+    async def report(self, change: Change, report: Report) -> Cluster:
+        """Replaces the machines of a cluster, or changes them. Raises ClusterNotFound and StaleRevision."""
+        cluster = await self.get(change, report.cluster)
+        if report.revision == cluster.revision:
             return cluster
-        await self._store.set_nodes(change, name, nodes)
-        cluster = replace(cluster, machines=sums, revision=revision)
+        _require_newer(report, cluster)
+        nodes = report.nodes
+        if report.base_revision:
+            chosen = NodeFilter(clusters=frozenset({cluster.name}))
+            nodes = report.over(await self._store.nodes(change, chosen, NodePlace("", ""), MOST_NODES))
+        # In a thread: the machines of a large cluster take a while to add up, and other calls go on meanwhile.
+        sums = await asyncio.to_thread(Machines.of, nodes)
+        require(machines_violations(len(nodes), sums))
+        await self._store.set_nodes(change, cluster.name, nodes)
+        cluster = replace(cluster, machines=sums, revision=report.revision)
         overcommitted = await self._tenants.overcommitted(change, cluster)
         return await self._save(change, replace(cluster, overcommitted=overcommitted))
 
@@ -143,3 +148,16 @@ class Clusters:
         queues, flavours = await self._tenants.namespaces(view, name), await self._flavours.bound(view, name)
         if queues or flavours:
             raise ClusterNotEmpty(f"cluster {name!r} has queues or flavours; delete them, or pass cascade")
+
+
+def _require_newer(report: Report, cluster: Cluster) -> None:
+    of = f"revision {report.revision} of the machines of {cluster.name!r}"
+    if report.revision < cluster.revision:
+        raise StaleRevision(
+            f"{of} is older than the stored revision {cluster.revision}; read them again, and report with a higher one"
+        )
+    if report.base_revision not in (0, cluster.revision):
+        raise StaleRevision(
+            f"{of} tells what changed since revision {report.base_revision}, but revision {cluster.revision} is stored;"
+            f" report all machines"
+        )

@@ -116,10 +116,10 @@ class ClusterServicer(cluster_pb2_grpc.ClusterServiceServicer):
         self, request: cluster_pb2.ReportNodesRequest, _context: object
     ) -> cluster_pb2.ReportNodesResponse:
         # In a thread: the machines of a large cluster take a while to read, and other calls go on meanwhile.
-        nodes, sums = await asyncio.to_thread(report_of, request)
+        report = await asyncio.to_thread(report_of, request)
 
         async def work(change: Change) -> cluster_pb2.ReportNodesResponse:
-            cluster = await self._clusters.report(change, request.cluster, request.revision, nodes, sums)
+            cluster = await self._clusters.report(change, report)
             return cluster_pb2.ReportNodesResponse(cluster=cluster_message(cluster))
 
         return await self._mutations.run(
