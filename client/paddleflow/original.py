@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeAlias, TypeVar, cast
+from typing import NoReturn, TypeAlias, TypeVar, cast
 
 from paddleflow.models.clusters import Cluster, ClusterChanges, ClusterStatus, ClusterType, Node
 from paddleflow.models.queues import Isolation, OrderPolicy, Queue
@@ -50,12 +51,17 @@ def original_resources(amounts: Mapping[str, int]) -> OriginalResources:
     return shape
 
 
+def _mapping(field: str, value: object) -> Mapping[str, object]:
+    if not isinstance(value, Mapping):
+        raise InvalidArgument.of(Violation(field, "is not a mapping, as in {'cpu': '4', 'mem': '8Gi'}"))
+    return value
+
+
 def parse_original_resources(shape: Mapping[str, object]) -> dict[str, int]:
     """The amounts of such a shape; resources may also stand beside cpu and mem."""
-    scalars = shape.get("scalarResources") or {}
-    if not isinstance(scalars, Mapping):
-        raise InvalidArgument.of(Violation("scalarResources", "is not a mapping of quantities by resource"))
-    named = {key: str(value) for key, value in shape.items() if key != "scalarResources" and value is not None}
+    told = _mapping("resources", shape)
+    scalars = _mapping("scalarResources", told.get("scalarResources") or {})
+    named = {key: str(value) for key, value in told.items() if key != "scalarResources" and value is not None}
     return parse_resources(named | {str(key): str(value) for key, value in scalars.items()})
 
 
@@ -71,6 +77,8 @@ class Location:
 
 
 def read_location(pairs: Mapping[str, str]) -> Location:
+    if not isinstance(pairs, Mapping):
+        raise InvalidArgument.of(Violation("location", "is not a mapping of texts"))
     parent, isolation = pairs.get(PARENT_KEY), pairs.get(ISOLATION_KEY)
     return Location(
         parent="" if parent == ROOT_QUOTA else parent,
@@ -116,7 +124,21 @@ def cluster_fields(
         "namespaces": namespaces,
         "credential": credential,
     }
+    if setting := texts.get("setting"):
+        _require_object("setting", setting)
     return cast("ClusterChanges", {name: value for name, value in fields.items() if value is not None})
+
+
+def _require_object(field: str, text: str) -> None:
+    def refuse(word: str) -> NoReturn:
+        raise ValueError(f"{word} is no JSON")
+
+    try:
+        told = json.loads(text, parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        raise InvalidArgument.of(Violation(field, f"is not JSON: {error}")) from error
+    if not isinstance(told, dict):
+        raise InvalidArgument.of(Violation(field, "is not a JSON object"))
 
 
 def cluster_resources(cluster: Cluster, nodes: Sequence[Node], queues: Sequence[Queue] | None) -> dict[str, Json]:

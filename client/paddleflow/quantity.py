@@ -2,8 +2,9 @@
 
 The grammar is that of Kubernetes: a decimal number and a suffix, either decimal (``n u m``, none, ``k M G T P E``),
 binary (``Ki Mi Gi Ti Pi Ei``) or an exponent (``e3``, ``E3``). An amount is counted in the unit of its resource:
-thousandths of a core for ``cpu``, bytes for ``memory`` (also written ``mem``), pieces for anything else. What is no
-whole number of that unit is refused rather than rounded, so that an amount always reads back as it was written.
+thousandths of a core for ``cpu``, bytes for ``memory`` (also written ``mem``), pieces for anything else. Of memory a
+part of a byte counts as a whole one, as it does in Kubernetes, so that ``1.1Gi`` can be said; any other amount that is
+no whole number of its unit is refused rather than rounded.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
+from math import ceil
 
 from paddleflow.problems import InvalidArgument, Violation
 
@@ -34,7 +36,7 @@ _SUFFIXES: Mapping[str, Fraction] = {
 }
 _NUMBER = re.compile(r"(?P<sign>[+-]?)(?P<digits>[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?P<suffix>.*)", re.ASCII)
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]{1,2})", re.ASCII)
-_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9./_-]{0,126}[A-Za-z0-9])?", re.ASCII)
+_NAME = re.compile(r"[A-Za-z0-9./_-]{1,128}", re.ASCII)
 
 
 def resource_name(name: str) -> str:
@@ -51,6 +53,8 @@ def parse_amount(resource: str, text: str) -> int:
     amount = _number(name, text.strip()) * per_one
     if amount < 0:
         raise _refused(name, f"{text!r} is negative")
+    if name == MEMORY:
+        amount = Fraction(ceil(amount))
     if amount.denominator != 1:
         raise _refused(name, f"{text!r} is no whole number of units; the unit is one {unit}")
     if amount > LARGEST:
@@ -74,10 +78,15 @@ def round_amount(resource: str, amount: int) -> str:
     if len(exact) <= _SHORT:
         return exact
     if _ALIASES.get(resource, resource) == CPU:
-        return round_amount("", amount // 1000)
+        return round_amount("", (amount + 500) // 1000)
     factors = _BINARY if _ALIASES.get(resource, resource) == MEMORY else _DECIMAL
     suffix, factor = next((suffix, factor) for suffix, factor in factors.items() if amount >= factor)
-    return f"{amount / factor:.3g}{suffix}" if amount < 1000 * factor else f"{amount // factor}{suffix}"
+    # Four figures from 999.5 on, where three would be written with an exponent.
+    return (
+        f"{amount / factor:.3g}{suffix}"
+        if amount * 2 < 1999 * factor
+        else f"{(amount + factor // 2) // factor}{suffix}"
+    )
 
 
 def parse_resources(quantities: Mapping[str, str | int]) -> dict[str, int]:
@@ -109,15 +118,15 @@ def within(place: str) -> Iterator[None]:
         ) from problem
 
 
-def parse_pairs(text: str) -> dict[str, str]:
-    """The pairs of ``a=1,b=2``; spaces around them are of no account."""
+def parse_pairs(field: str, text: str) -> dict[str, str]:
+    """The pairs of ``a=1,b=2``, given in this field; spaces around them are of no account."""
     pairs: dict[str, str] = {}
     for item in filter(None, (part.strip() for part in text.split(","))):
         key, separator, value = item.partition("=")
         if not separator or not key.strip():
-            raise _refused(text, f"{item!r} is not of the form name=value")
+            raise _refused(field, f"{item!r} is not of the form name=value")
         if key.strip() in pairs:
-            raise _refused(text, f"{key.strip()!r} is given twice")
+            raise _refused(field, f"{key.strip()!r} is given twice")
         pairs[key.strip()] = value.strip()
     return pairs
 

@@ -49,7 +49,7 @@ ITEMS: Sequence[WatchItem[Queue]] = [
 
 
 def told(form: Form, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
-    follow(ITEMS, lambda queue: queue.name == "a", Printer(form, terminal=False))
+    follow(ITEMS, lambda queue: queue.name == "a", ["nope", "a"], Printer(form, terminal=False))
     captured = capsys.readouterr()
     return captured.out, captured.err
 
@@ -64,6 +64,16 @@ def test_people_are_told_what_differs(capsys: pytest.CaptureFixture[str]) -> Non
         "existing  a  state open, max cpu 4, label x 1",
     ]
     assert "start over" in err
+    assert err.count("there is no queue nope yet") == 1
+    assert "queue a " not in err
+
+
+def test_a_queue_that_is_no_longer_chosen_is_told_of_once(capsys: pytest.CaptureFixture[str]) -> None:
+    items = [Change(ChangeKind.EXISTING, B), *[Change(ChangeKind.UPDATED, A)] * 2, Change(ChangeKind.DELETED, A)]
+    follow(items, lambda queue: queue.state is QueueState.HELD, (), Printer(Form.TEXT, terminal=False))
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("existing\ta\t")
+    assert second.startswith("left\ta\tstate held -> open,")
 
 
 def test_programs_get_an_object_a_line(capsys: pytest.CaptureFixture[str]) -> None:

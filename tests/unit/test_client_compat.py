@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -213,3 +214,23 @@ def test_a_server_that_is_not_there_is_false_with_a_message(fake: FakePaddleFlow
     ok, message = client.get_version()
     assert ok is False
     assert fake.address in str(message)
+
+
+def test_values_of_a_wrong_kind_are_false_with_a_message(client: paddleflow.Client) -> None:
+    wrong: Any = None
+    answers = [
+        client.add_queue("train", "ns", "c", wrong),
+        client.add_queue("train", "ns", "c", {"cpu": "1", "mem": "1Gi"}, location="zone=a"),  # type: ignore[arg-type]
+        client.create_cluster("c", "", "Local", credential="text"),  # type: ignore[arg-type]
+        client.update_cluster("c"),
+        client.list_queue(maxsize=2**40),
+    ]
+    said = [str(answer[1]) for answer in answers]
+    assert [answer[0] for answer in answers] == [False] * len(answers)
+    assert [message.partition(":")[0] for message in said] == [
+        "resources",
+        "location",
+        "credential",
+        "Nothing to change is given",
+        "page_size",
+    ]

@@ -14,12 +14,11 @@ from paddleflow.cli.login import login, version
 from paddleflow.cli.queue import queue
 from paddleflow.cli.token import token
 from paddleflow.cli.user import user
-from paddleflow.cli.verbs import Invocation, Noun, output_option
+from paddleflow.cli.verbs import Invocation, Noun
 
 
 @click.group(
     cls=Noun,
-    params=[output_option()],
     context_settings={
         "help_option_names": ["-h", "--help"],
         "max_content_width": 100,

@@ -25,7 +25,7 @@ def audit() -> None:
 @paging
 @click.option("--actor", default="", help="Only changes by this caller, as in user/alice.")
 @click.option("--subject", default="", help="Only changes of this, as in queue/team-a.")
-@click.option("--since", help="Only changes at or after this: 2h ago, 2026-05-01, 2026-05-01T12:00:00+02:00.")
+@click.option("--since", help="Only changes at or after this: 2h (ago), 2026-05-01, 2026-05-01T12:00:00+02:00.")
 @pass_invocation
 def list_records(
     invocation: Invocation, maxsize: int, marker: str, actor: str, subject: str, since: str | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO
 
 import click
 
@@ -138,6 +138,8 @@ def update(
 ) -> None:
     """Change what is given of a cluster."""
     fields = cluster_fields(clustertype, status, _namespaces(namespacelist), _credential(credential), **texts)
+    if not fields:
+        raise click.UsageError("Nothing to change is given.")
     changed = invocation.paddleflow().clusters.update(clustername, **fields)
     invocation.printer.success(f"cluster[{clustername}] update success, id[{changed.name}]", _tables(changed))
 
@@ -196,16 +198,16 @@ def statistic(
 def nodes(invocation: Invocation, clusternames: str, queuename: str, labels: str, maxsize: int, marker: str) -> None:
     """List machines."""
     page = invocation.paddleflow().clusters.node_page(
-        maxsize, marker, clusters=_split(clusternames), queue=queuename, labels=parse_pairs(labels)
+        maxsize, marker, clusters=_split(clusternames), queue=queuename, labels=parse_pairs("labels", labels)
     )
     rows = [_node_row(node) for node in page.items]
     invocation.printer.list(Table(NODE_HEADINGS, rows), "machine", page.next_token)
 
 
 @cluster.command("report")
-@click.argument("file", type=click.File())
+@click.argument("file", type=click.File("rb"))
 @pass_invocation
-def report(invocation: Invocation, file: TextIO) -> None:
+def report(invocation: Invocation, file: BinaryIO) -> None:
     r"""Tell a cluster which machines it has, in place of all told before.
 
     FILE (`-`: the input) is YAML or JSON:
@@ -266,7 +268,7 @@ def _node_row(node: Node) -> list[Cell]:
 
 def _nodes(invocation: Invocation, clusternames: str, queuename: str, labels: str) -> list[Node]:
     chosen = invocation.paddleflow().clusters.nodes(
-        clusters=_split(clusternames), queue=queuename, labels=parse_pairs(labels)
+        clusters=_split(clusternames), queue=queuename, labels=parse_pairs("labels", labels)
     )
     return list(chosen)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from paddleflow.problems import (
     Aborted,
+    ClusterNotEmpty,
     DeadlineExceeded,
     Problem,
     ResourceExhausted,
@@ -55,6 +56,8 @@ def advice(problem: Problem) -> str:
             return "is the server running, and the address right? On one machine, `pf status` tells"
         case ResourceExhausted() if problem.retry_after:
             return f"try again in {problem.retry_after:g} s"
+        case ClusterNotEmpty():
+            return "delete them first, or delete all with `--cascade`"
         case Aborted():
             return "look at it as it is now, then try again"
         case _:

@@ -75,6 +75,8 @@ def update(
     changes: FlavourChanges = {"resources": amounts("resources", cpu, memory, scalar)}
     if clustername is not None:
         changes["cluster"] = clustername
+    elif not changes["resources"]:
+        raise click.UsageError("Nothing to change is given.")
     changed = invocation.paddleflow().flavours.update(name, **changes)
     invocation.printer.success(f"flavour[{name}] update success", [_table(changed)])
 

@@ -13,7 +13,7 @@ from paddleflow.cli.output import Printer
 from paddleflow.cli.queue_tables import queue_details, queue_summary
 from paddleflow.cli.table import Cell, Form, Table, as_text, as_yaml
 from paddleflow.models.queues import OrderPolicy, PreemptionPolicy, Queue, QueueFilter
-from paddleflow.models.watches import Change, ChangeKind, Reset, WatchItem
+from paddleflow.models.watches import Bookmark, Change, ChangeKind, Reset, WatchItem
 from paddleflow.quantity import format_resources
 
 _AMOUNTS = ("min", "max", "lend_limit", "max_per_user", "used")
@@ -34,22 +34,36 @@ _USUAL = Queue(
     preemption_policy=PreemptionPolicy.RECLAIM_AND_PRIORITY,
     order_policy=OrderPolicy.BEST_EFFORT,
 )
-_COLOURS = {ChangeKind.CREATED: "green", ChangeKind.UPDATED: "yellow", ChangeKind.DELETED: "red"}
+_COLOURS: Mapping[str, str] = {ChangeKind.CREATED: "green", ChangeKind.UPDATED: "yellow", ChangeKind.DELETED: "red"}
 
 
-def follow(items: Iterable[WatchItem[Queue]], chosen: Callable[[Queue], bool], printer: Printer) -> None:
-    """Prints the changes of the chosen queues until the watch ends."""
+LEFT = "left"
+"""The event of a queue that changed so that it is no longer one of those chosen."""
+
+
+def follow(
+    items: Iterable[WatchItem[Queue]], chosen: Callable[[Queue], bool], names: Iterable[str], printer: Printer
+) -> None:
+    """Prints the changes of the chosen queues until the watch ends; says once which of the names do not exist yet."""
     known: dict[str, Queue] = {}
+    missing = list(names)
     for item in items:
         match item:
             case Reset():
                 known.clear()
                 click.echo("the server told to start over: all queues follow anew", err=True)
             case Change(kind, queue) if chosen(queue):
-                printer.line(_told(item, known.get(queue.name), printer))
+                printer.line(_told(str(kind), queue, known.get(queue.name), printer))
                 known[queue.name] = queue
                 if kind is ChangeKind.DELETED:
                     del known[queue.name]
+            case Change(_, queue) if queue.name in known:
+                printer.line(_told(LEFT, queue, known.pop(queue.name), printer))
+            case Bookmark(_, caught_up=True):
+                for name in missing:
+                    if name not in known:
+                        click.echo(f"there is no queue {name} yet that you may see", err=True)
+                missing.clear()
 
 
 def matches(queue: Queue, chosen: QueueFilter) -> bool:
@@ -98,34 +112,32 @@ def _written(queue: Queue, field: str) -> dict[str, str]:
     return format_resources(getattr(queue, field))
 
 
-def _told(change: Change[Queue], before: Queue | None, printer: Printer) -> str:
+def _told(event: str, queue: Queue, before: Queue | None, printer: Printer) -> str:
     match printer.form:
         case Form.JSON:
-            return json.dumps(_object(change), ensure_ascii=False)
+            return json.dumps(_object(event, queue), ensure_ascii=False)
         case Form.YAML:
-            return as_yaml(Table(list(_object(change)), [list(_object(change).values())]))
+            return as_yaml(Table(list(_object(event, queue)), [list(_object(event, queue).values())]))
         case Form.TEXT:
-            return as_text(
-                Table(["kind", "name", "what"], [[str(change.kind), change.value.name, _what(change, before)]])
-            )
+            return as_text(Table(["kind", "name", "what"], [[event, queue.name, _what(event, queue, before)]]))
         case Form.TABLE:
             clock = datetime.now().astimezone().strftime("%H:%M:%S")
-            kind = click.style(f"{change.kind:<8}", fg=_COLOURS.get(change.kind))
-            return f"{clock}  {kind}  {change.value.name}  {_what(change, before)}".rstrip()
+            kind = click.style(f"{event:<8}", fg=_COLOURS.get(event))
+            return f"{clock}  {kind}  {queue.name}  {_what(event, queue, before)}".rstrip()
 
 
-def _object(change: Change[Queue]) -> dict[str, Cell]:
+def _object(event: str, queue: Queue) -> dict[str, Cell]:
     """The change for programs: what happened, and all that `queue show` tells."""
-    [summary], [details] = queue_summary(change.value).objects(), queue_details(change.value).objects()
-    return {"event": str(change.kind), **summary, **details}
+    [summary], [details] = queue_summary(queue).objects(), queue_details(queue).objects()
+    return {"event": event, **summary, **details}
 
 
-def _what(change: Change[Queue], before: Queue | None) -> str:
-    if change.kind is ChangeKind.DELETED:
+def _what(event: str, queue: Queue, before: Queue | None) -> str:
+    if event == ChangeKind.DELETED:
         return ""
     if before is None:
-        return ", ".join(f"{each.what} {each.new}" for each in differences(_USUAL, change.value))
-    return ", ".join(str(each) for each in differences(before, change.value))
+        return ", ".join(f"{each.what} {each.new}" for each in differences(_USUAL, queue))
+    return ", ".join(str(each) for each in differences(before, queue))
 
 
 def _words(field: str) -> str:

@@ -50,5 +50,9 @@ def version(invocation: Invocation) -> None:
     """Show the versions of this client and of the server."""
     from importlib.metadata import version as installed_version  # noqa: PLC0415 -- loads slowly
 
-    server = invocation.paddleflow().info.get()
-    invocation.printer.table(Table(["client", "server"], [[installed_version("paddleflow"), server.version]]))
+    server = ""
+    try:
+        server = invocation.paddleflow().info.get().version
+    finally:
+        # What is known is told also if the server does not answer.
+        invocation.printer.table(Table(["client", "server"], [[installed_version("paddleflow"), server]]))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import getpass
 import re
 import sys
+import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
@@ -18,7 +20,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 INHERITED = ("", "-")
 """What stands in place of a quantity to say: none of its own."""
 
+LARGEST_COUNT = 2**31 - 1
+"""The largest number of the API where it counts things."""
+
 _DURATION = re.compile(r"([0-9]{1,9})([smhdw])")
+_DURATIONS = re.compile(r"([0-9]+[a-z])+", re.ASCII)
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
@@ -29,7 +35,7 @@ def paging(function: F) -> F:
         "--maxsize",
         "--maxkeys",
         "maxsize",
-        type=click.IntRange(min=1),
+        type=click.IntRange(min=1, max=LARGEST_COUNT),
         default=100,
         show_default=True,
         help="The most to list at once.",
@@ -47,7 +53,7 @@ def amounts(what: str, cpu: str | None, memory: str | None, scalars: str | None)
 
 
 def _scalars(text: str | None) -> dict[str, str]:
-    pairs = {resource_name(name): value for name, value in parse_pairs(text or "").items()}
+    pairs = {resource_name(name): value for name, value in parse_pairs("scalar", text or "").items()}
     for name in (CPU, MEMORY):
         if name in pairs:
             raise InvalidArgument.of(Violation(name, "has an option of its own"))
@@ -59,16 +65,23 @@ def duration(text: str) -> timedelta:
     parts = _DURATION.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         raise InvalidArgument.of(Violation("duration", f"{text!r} is not a duration such as 90m, 12h or 30d"))
-    return timedelta(seconds=sum(int(number) * _SECONDS[unit] for number, unit in parts))
+    try:
+        return timedelta(seconds=sum(int(number) * _SECONDS[unit] for number, unit in parts))
+    except OverflowError as error:
+        raise InvalidArgument.of(Violation("duration", f"{text!r} is longer than can be counted")) from error
 
 
 def moment(text: str, now: datetime) -> datetime:
     """The moment of ``2026-05-01``, ``2026-05-01T12:00:00+02:00``, or so long ago as ``2h`` says."""
     try:
+        if _DURATIONS.fullmatch(text):
+            return now - duration(text)
         told = datetime.fromisoformat(text)
-    except ValueError:
-        return now - duration(text)
-    return told if told.tzinfo else told.astimezone().astimezone(UTC)
+        return told if told.tzinfo else told.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise InvalidArgument.of(
+            Violation("moment", f"{text!r} is neither a moment such as 2026-05-01T12:00:00 nor a duration such as 2h")
+        ) from error
 
 
 def password(given: str | None, prompt: str, *, confirm: bool) -> str:
@@ -77,4 +90,12 @@ def password(given: str | None, prompt: str, *, confirm: bool) -> str:
         return sys.stdin.readline().rstrip("\n")
     if given is not None:
         return given
-    return str(click.prompt(prompt, hide_input=True, confirmation_prompt=confirm, err=True))
+    with warnings.catch_warnings():
+        # Else getpass would only warn that the password shows, and read it from wherever the input comes.
+        warnings.simplefilter("error", getpass.GetPassWarning)
+        try:
+            return str(click.prompt(prompt, hide_input=True, confirmation_prompt=confirm, err=True))
+        except getpass.GetPassWarning as warning:
+            raise click.UsageError(
+                f"{prompt}: there is no terminal to ask on; `-` reads it from the input."
+            ) from warning

@@ -59,11 +59,11 @@ def list_queues(
         "parent": parent,
         "states": [QueueState(each) for each in status],
         "name_prefix": prefix,
-        "labels": parse_pairs(labels),
+        "labels": parse_pairs("labels", labels),
     }
     queues = invocation.paddleflow().queues
     if watching:
-        follow(queues.watch(cluster=clustername), lambda each: matches(each, chosen), invocation.printer)
+        follow(queues.watch(cluster=clustername), lambda each: matches(each, chosen), (), invocation.printer)
         return
     page = queues.page(maxsize, marker, **chosen)
     invocation.printer.list(queue_list(page.items), "queue", page.next_token)
@@ -82,7 +82,7 @@ def show(invocation: Invocation, queuename: str, watching: bool) -> None:
     found = paddleflow.queues.get(queuename)
     if watching:
         items = paddleflow.queues.watch(cluster=found.cluster)
-        follow(items, lambda each: each.name == queuename, invocation.printer)
+        follow(items, lambda each: each.name == queuename, (), invocation.printer)
         return
     invocation.printer.table(queue_summary(found))
     invocation.printer.details("queue info", queue_details(found))
@@ -113,7 +113,7 @@ def create(
 
     MAXCPU and MAXMEM are its ceiling, as in `20 40Gi`; `-` stands for the ceiling of the queue above.
     """
-    place = read_location(parse_pairs(options["location"] or ""))
+    place = read_location(parse_pairs("location", options["location"] or ""))
     told = member(Isolation, isolation, "isolation") if isolation else place.isolation
     asked = Queue(
         name,
@@ -145,7 +145,7 @@ def update(
 
     `-` in place of a quantity takes the resource away, as does an empty one in a list: `--maxscalar nvidia.com/gpu=`.
     """
-    if read_location(parse_pairs(options["location"] or "")).isolation is not None:
+    if read_location(parse_pairs("location", options["location"] or "")).isolation is not None:
         raise Immutable(f"{ISOLATION_KEY} cannot be changed after creation")
     changes = read_changes(maxcpu, maxmem, options)
     if not changes:
@@ -244,4 +244,4 @@ def tree(invocation: Invocation, root: str | None, clustername: str, resource: s
 def watch(invocation: Invocation, names: tuple[str, ...], clustername: str) -> None:
     """Print the queues (or those NAMES) as they are, then each change as it comes, until interrupted."""
     items = invocation.paddleflow().queues.watch(cluster=clustername)
-    follow(items, lambda each: not names or each.name in names, invocation.printer)
+    follow(items, lambda each: not names or each.name in names, names, invocation.printer)

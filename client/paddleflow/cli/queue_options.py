@@ -9,7 +9,7 @@ from typing import Any, TypedDict, cast
 import click
 
 from paddleflow.cli.completion import complete_queue
-from paddleflow.cli.parameters import amounts
+from paddleflow.cli.parameters import LARGEST_COUNT, amounts
 from paddleflow.cli.verbs import F
 from paddleflow.models.queues import PreemptionPolicy, Queue, QueueChanges
 from paddleflow.original import ISOLATION_KEY, PARENT_KEY, member, read_location, read_policies
@@ -34,11 +34,21 @@ _OPTIONS = (
         help=f"Labels, as a=1,b=2. Two of them mean more: {PARENT_KEY} is --parent, {ISOLATION_KEY} is the isolation.",
     ),
     click.option("--parent", shell_complete=complete_queue, help="The queue above; '' puts it at the top."),
-    click.option("--weight", type=int, help="Share of borrowed resources relative to its siblings'. Usual: 100."),
-    click.option("--priority", type=int, help="Who is served first where shares are equal: -1000 to 1000."),
+    click.option(
+        "--weight",
+        type=click.IntRange(0, LARGEST_COUNT),
+        help="Share of borrowed resources relative to its siblings'. Usual: 100.",
+    ),
+    click.option(
+        "--priority",
+        type=click.IntRange(-1000, 1000),
+        help="Who is served first where shares are equal: -1000 to 1000.",
+    ),
     click.option("--preemption", type=click.Choice(_PREEMPTION), help="Whom its jobs may push out so as to start."),
-    click.option("--max-jobs", type=int, help="The most jobs admitted at once; 0: no limit."),
-    click.option("--max-jobs-per-user", type=int, help="The same for each user."),
+    click.option(
+        "--max-jobs", type=click.IntRange(0, LARGEST_COUNT), help="The most jobs admitted at once; 0: no limit."
+    ),
+    click.option("--max-jobs-per-user", type=click.IntRange(0, LARGEST_COUNT), help="The same for each user."),
 )
 
 
@@ -74,7 +84,7 @@ def queue_options(function: F) -> F:
 
 def read_changes(maxcpu: str | None, maxmem: str | None, options: QueueOptions) -> QueueChanges:
     """What is given, as changes of a queue."""
-    place = read_location(parse_pairs(options["location"] or ""))
+    place = read_location(parse_pairs("location", options["location"] or ""))
     fields = {
         "max": amounts("max", maxcpu, maxmem, options["maxscalar"]) or None,
         "min": amounts("min", options["mincpu"], options["minmem"], options["minscalar"]) or None,

@@ -23,13 +23,13 @@ class Report:
     nodes: Sequence[Node]
 
 
-def read_report(text: str) -> Report:
+def read_report(text: bytes) -> Report:
     """The report in this YAML (of which JSON is a part); raises InvalidArgument naming what is wrong with it."""
     import yaml  # noqa: PLC0415 -- one command needs it
 
     try:
         told = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise _refused("file", f"is neither YAML nor JSON: {error}") from error
     fields = _mapping(told, "file", _KEYS)
     nodes = fields.get("nodes")

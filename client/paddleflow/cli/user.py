@@ -51,14 +51,17 @@ def set_password(invocation: Invocation, name: str, secret: str | None, old_pass
 
     PASSWORD is given as for `user add`.
     """
-    config = invocation.configuration()
-    own = name == config.user
+    config, paddleflow = invocation.configuration(), invocation.paddleflow()
+    own = paddleflow.tokens.who_am_i().user == name
+    configured = config.password if config.user == name else ""
     chosen = password(secret, f"New password of {name}", confirm=True)
-    old = password(old_password or config.password or None, "Old password", confirm=False) if own else ""
-    invocation.paddleflow().users.set_password(chosen, name=name, old_password=old)
+    old = password(old_password or configured or None, f"Old password of {name}", confirm=False) if own else ""
+    paddleflow.users.set_password(chosen, name=name, old_password=old)
     invocation.printer.success(f"user[{name}] update success")
-    if own and config.password:
+    if configured:
         click.echo(f"the configuration still has the old password: change it in {config.path}", err=True)
+    elif own:
+        click.echo("your tokens have ended with the old password: log in again with `paddleflow login`", err=True)
 
 
 @user.command("delete", failing="user[{name}] delete")

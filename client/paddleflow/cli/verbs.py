@@ -60,6 +60,15 @@ class Verb(click.Command):
         self.failing = failing
         self.params.append(output_option())
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        left = super().parse_args(ctx, args)
+        for name, value in ctx.params.items():
+            texts = value if isinstance(value, tuple) else (value,)
+            # Bytes that are no text come as lone surrogates.
+            if any(isinstance(text, str) and not _is_text(text) for text in texts):
+                ctx.fail(f"The value of {name} is not in UTF-8.")
+        return left
+
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 -- click's own
         invocation = ctx.ensure_object(Invocation)
         try:
@@ -81,10 +90,14 @@ class Verb(click.Command):
 
 
 class Noun(click.Group):
-    """A group that suggests what an unknown command may have meant."""
+    """A group that suggests what an unknown command may have meant, and takes --output for its commands."""
 
     command_class = Verb
     group_class = type
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:  # noqa: ANN401 -- click's own
+        super().__init__(*arguments, **settings)
+        self.params.append(output_option())
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -95,6 +108,14 @@ class Noun(click.Group):
             meant = f" Did you mean {' or '.join(near)}?" if near else f" There are {', '.join(known)}."
             ctx.fail(f"No such command {args[0]!r}.{meant}")
         return super().resolve_command(ctx, args)
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _unconfigured(ctx: click.Context, problem: Problem) -> str:

@@ -257,7 +257,10 @@ class Client:
 
     @answer
     def delete_cluster(self, clustername: str) -> str:
-        """Removes a cluster with its queues and flavours; returns its name."""
+        """Removes a cluster with its queues and flavours; returns its name.
+
+        The original's method knows no other way. `paddleflow.connect` and the command line ask for it by `cascade`.
+        """
         self._paddleflow.clusters.delete(clustername, cascade=True)
         return clustername
 
@@ -314,7 +317,7 @@ class Client:
     ) -> dict[str, Json]:
         """The machines by cluster; pages are counted from 1, labels are written as ``a=1,b=2``."""
         chosen = self._paddleflow.clusters.nodes(
-            clusters=clusternames or (), queue=queuename or "", labels=parse_pairs(labels or "")
+            clusters=clusternames or (), queue=queuename or "", labels=parse_pairs("labels", labels or "")
         )
         first = max(pageno - 1, 0) * pagesize
         found: defaultdict[str, list[Node]] = defaultdict(list)

@@ -96,7 +96,10 @@ def time_to_wire(field: str, moment: datetime) -> Timestamp:
     if moment.tzinfo is None:
         raise InvalidArgument.of(Violation(field, "needs a time zone, as in datetime(2026, 5, 1, tzinfo=UTC)"))
     stamp = Timestamp()
-    stamp.FromDatetime(moment)
+    try:
+        stamp.FromDatetime(moment)
+    except (OverflowError, ValueError) as error:
+        raise InvalidArgument.of(Violation(field, "lies before the year 1 or after 9999")) from error
     return stamp
 
 
