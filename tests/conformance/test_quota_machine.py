@@ -28,7 +28,7 @@ from pf_kit.unit import Change, Database
 from pf_queue.accounts.domain import Lifetimes
 from pf_queue.accounts.passwords import Passwords
 from pf_queue.accounts.store import LOCK as ACCOUNTS_LOCK
-from pf_queue.clusters.domain import Cluster, ClusterType, Machines
+from pf_queue.clusters.domain import Cluster, ClusterType, Machines, Node, Report
 from pf_queue.clusters.store import TREE_LOCK
 from pf_queue.facts import encode
 from pf_queue.parts import Parts, Stores, put_together
@@ -191,7 +191,9 @@ class TreeMachine(RuleBasedStateMachine):
         self.revision += 1
 
         async def work(parts: Parts, change: Change) -> None:
-            await parts.clusters.report(change, "main", self.revision, [], sums)
+            shared = Node("shared", "main", sums.capacity)
+            own = [Node(f"own-{name}", "main", each, dedicated_queue=name) for name, each in sums.dedicated.items()]
+            await parts.clusters.report(change, Report("main", self.revision, 0, [shared, *own]))
 
         self.do("report", work)
 

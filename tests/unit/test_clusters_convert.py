@@ -26,8 +26,9 @@ from pf_queue.clusters.domain import (
     Machines,
     Node,
     NodeFilter,
+    Report,
 )
-from pf_queue.clusters.fields import cluster_violations, flavour_violations, node_violations
+from pf_queue.clusters.fields import cluster_violations, flavour_violations, machines_violations, node_violations
 from pf_queue.resources import LARGEST, Resources
 
 AMOUNTS = st.dictionaries(
@@ -98,9 +99,8 @@ def test_a_cluster_survives_the_wire_without_its_credential(stored: Cluster) -> 
 def test_machines_survive_the_wire(nodes: list[Node], revision: int) -> None:
     messages = [convert.node_message(node) for node in nodes]
     request = pb.ReportNodesRequest(cluster="main", revision=revision, nodes=messages)
-    again, sums = convert.report_of(pb.ReportNodesRequest.FromString(request.SerializeToString()))
-    assert list(again) == nodes
-    assert sums == Machines.of(nodes)
+    again = convert.report_of(pb.ReportNodesRequest.FromString(request.SerializeToString()))
+    assert again == Report("main", revision, 0, nodes)
     assert list(node_violations(nodes)) == []
 
 
@@ -209,7 +209,9 @@ def node(**fields: Any) -> dict[str, Any]:
         ({"nodes": [node(allocatable={"amounts": {"cpu": -1}})]}, "nodes[0].allocatable.amounts.cpu"),
         ({"nodes": [node(labels={"k": "\0"})]}, "nodes[0].labels.k"),
         ({"nodes": [node(dedicated_queue="No")]}, "nodes[0].dedicated_queue"),
-        ({"nodes": [node(allocatable={"amounts": {"cpu": LARGEST}}, name=n, schedulable=True) for n in "ab"]}, "nodes"),
+        ({"base_revision": 1}, "base_revision"),
+        ({"base_revision": -1}, "base_revision"),
+        ({"gone": ["n1"]}, "gone"),
     ],
 )
 def test_what_is_wrong_with_a_report_is_named(fields: dict[str, Any], path: str) -> None:
@@ -217,6 +219,13 @@ def test_what_is_wrong_with_a_report_is_named(fields: dict[str, Any], path: str)
     with pytest.raises(InvalidArgument) as refused:
         convert.report_of(pb.ReportNodesRequest(**good | fields))
     assert [violation.field for violation in refused.value.violations] == [path]
+
+
+def test_sums_have_their_limit_too() -> None:
+    huge = [Node(name, "main", Resources({"cpu": LARGEST})) for name in "ab"]
+    [violation] = machines_violations(2, Machines.of(huge))
+    assert violation.field == "nodes"
+    assert [each.field for each in machines_violations(20_001, Machines.of([]))] == ["nodes"]
 
 
 @pytest.mark.parametrize(
