@@ -191,8 +191,11 @@ class TreeMachine(RuleBasedStateMachine):
         self.revision += 1
 
         async def work(parts: Parts, change: Change) -> None:
-            shared = Node("shared", "main", sums.capacity)
-            own = [Node(f"own-{name}", "main", each, dedicated_queue=name) for name, each in sums.dedicated.items()]
+            shared = Node(name="shared", cluster="main", allocatable=sums.capacity)
+            own = [
+                Node(name=f"own-{name}", cluster="main", allocatable=each, dedicated_queue=name)
+                for name, each in sums.dedicated.items()
+            ]
             await parts.clusters.report(change, Report("main", self.revision, 0, [shared, *own]))
 
         self.do("report", work)

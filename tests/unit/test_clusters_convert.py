@@ -222,7 +222,7 @@ def test_what_is_wrong_with_a_report_is_named(fields: dict[str, Any], path: str)
 
 
 def test_sums_have_their_limit_too() -> None:
-    huge = [Node(name, "main", Resources({"cpu": LARGEST})) for name in "ab"]
+    huge = [Node(name=name, cluster="main", allocatable=Resources({"cpu": LARGEST})) for name in "ab"]
     [violation] = machines_violations(2, Machines.of(huge))
     assert violation.field == "nodes"
     assert [each.field for each in machines_violations(20_001, Machines.of([]))] == ["nodes"]
