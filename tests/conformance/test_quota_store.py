@@ -18,6 +18,7 @@ from pf_queue.quota.domain import (
     Isolation,
     OrderPolicy,
     PreemptionPolicy,
+    Promises,
     Queue,
     QueueFilter,
     QueueState,
@@ -84,7 +85,15 @@ class Kept:
         return [standing.queue.name for standing in found]
 
     async def kin(self, name: str, parent: str) -> list[str]:
-        return sorted(found.name for found in await self.stores.queues.kin(self.database.newest, CLUSTER, name, parent))
+        found = await self.stores.queues.kin(self.database.newest, CLUSTER, name, parent)
+        assert found.beside.parent == parent
+        return sorted(each.name for each in found.queues)
+
+    async def promises(self, cluster: str) -> Promises:
+        return await self.stores.queues.promises(self.database.newest, cluster)
+
+    async def beside(self, name: str, parent: str) -> Resources:
+        return (await self.stores.queues.kin(self.database.newest, CLUSTER, name, parent)).beside.guaranteed
 
 
 @pytest.fixture(params=KINDS)
@@ -213,7 +222,7 @@ async def test_filters_must_all_match(kept: Kept) -> None:
     assert await kept.names(QueueFilter(parent="top", labels={"stage": "test"}, namespace="space")) == []
 
 
-async def test_kin_are_those_above_beside_and_below(kept: Kept) -> None:
+async def test_kin_are_those_above_and_below(kept: Kept) -> None:
     await kept.add(
         queue("r1"),
         queue("r2"),
@@ -225,15 +234,46 @@ async def test_kin_are_those_above_beside_and_below(kept: Kept) -> None:
         queue("x", cluster="other"),
         queue("x1", "x", cluster="other"),
     )
-    assert await kept.kin("b1", "b") == ["b", "b1", "b11", "b2", "r1"]
-    assert await kept.kin("b", "r1") == ["a", "b", "b1", "b11", "b2", "r1"]
-    assert await kept.kin("b", "") == ["b", "b1", "b11", "b2", "r1", "r2"]
+    assert await kept.kin("b1", "b") == ["b", "b1", "b11", "r1"]
+    assert await kept.kin("b", "r1") == ["b", "b1", "b11", "b2", "r1"]
+    assert await kept.kin("b", "") == ["b", "b1", "b11", "b2", "r1"]
     assert await kept.kin("new", "a") == ["a", "r1"]
-    assert await kept.kin("", "") == ["r1", "r2"]
+    assert await kept.kin("new", "") == []
     assert await kept.kin("new", "x") == []
-    assert await kept.kin("x", "") == ["r1", "r2", "x", "x1"]
-    assert await kept.kin("b11", "") == ["b", "b1", "b11", "r1", "r2"]
+    assert await kept.kin("x", "") == ["x", "x1"]
+    assert await kept.kin("b11", "") == ["b", "b1", "b11", "r1"]
     assert await kept.kin("b11", "a") == ["a", "b", "b1", "b11", "r1"]
+
+
+async def test_of_those_beside_the_guarantees_are_summed_up(kept: Kept) -> None:
+    await kept.add(
+        queue("r1", min={"cpu": 9, "memory": 5}),
+        queue("r2", min={"cpu": LARGEST}),
+        queue("r3", min={"cpu": LARGEST, "gpu": 0}),
+        queue("iso", isolation=Isolation.PHYSICAL, min={"cpu": 7}, max={"cpu": 7}),
+        queue("a", "r1", min={"cpu": 2}),
+        queue("b", "r1", min={"cpu": 3}),
+        queue("c", "r1", min={"cpu": 4}),
+        queue("x", cluster="other", min={"cpu": 1}),
+    )
+    assert await kept.beside("a", "r1") == {"cpu": 7}
+    assert await kept.beside("new", "r1") == {"cpu": 9}
+    assert await kept.beside("r2", "") == {"cpu": LARGEST + 9, "memory": 5}
+    assert await kept.beside("a", "") == {"cpu": 2 * LARGEST}
+    assert await kept.beside("new", "a") == {}
+
+
+async def test_promises_are_those_to_the_queues_at_the_top(kept: Kept) -> None:
+    assert await kept.promises(CLUSTER) == Promises(Resources(), {})
+    await kept.add(
+        queue("r1", min={"cpu": 9, "memory": 5}),
+        queue("r2", min={"cpu": 1}),
+        queue("a", "r1", min={"cpu": 2}),
+        queue("iso", isolation=Isolation.PHYSICAL, min={"cpu": 7}, max={"cpu": 7}),
+        queue("x", cluster="other", min={"cpu": 1}),
+    )
+    assert await kept.promises(CLUSTER) == Promises(Resources({"cpu": 10, "memory": 5}), {"iso": Resources({"cpu": 7})})
+    assert await kept.promises("none") == Promises(Resources(), {})
 
 
 async def test_queues_of_a_cluster_come_after_those_above_them(kept: Kept) -> None:

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from paddleflow.problems import ChildrenUncovered, MaxExceedsParent, MinExceedsCluster, Problem, ResourceNotDeclared
-from pf_queue.quota.domain import Queue
+from paddleflow.problems import (
+    ChildrenUncovered,
+    MaxExceedsParent,
+    MinExceedsCluster,
+    MinExceedsParent,
+    Problem,
+    ResourceNotDeclared,
+)
+from pf_queue.quota.domain import Beside, Promises, Queue
 from pf_queue.quota.placing import settle
 from pf_queue.quota.rules import overcommitted
-from support.trees import machines, physical, queue, tree
+from pf_queue.quota.tree import Tree
+from pf_queue.resources import Resources
+from support.trees import machines, queue, tree
 
 GI = 2**30
 GPU = "nvidia.com/gpu"
@@ -69,9 +78,19 @@ def test_moving_to_the_top_is_held_against_the_machines() -> None:
 
 
 def test_overcommitment_is_seen_per_pool() -> None:
-    iso = physical("iso", min={"cpu": 4_000}, max={"cpu": 4_000})
-    enough = machines({"iso": {"cpu": 4_000}}, cpu=10_000, memory=GI)
-    assert not overcommitted(tree(TOP, iso, machines=enough))
-    assert overcommitted(tree(TOP, iso, machines=machines({"iso": {"cpu": 3_999}}, cpu=99_000)))
-    assert overcommitted(tree(TOP, iso, machines=machines({"iso": {"cpu": 9_000}}, cpu=9_999)))
-    assert not overcommitted(tree(TOP, iso))
+    promises = Promises(Resources({"cpu": 10_000}), {"iso": Resources({"cpu": 4_000})})
+    assert not overcommitted(promises, machines({"iso": {"cpu": 4_000}}, cpu=10_000, memory=GI))
+    assert overcommitted(promises, machines({"iso": {"cpu": 3_999}}, cpu=99_000))
+    assert overcommitted(promises, machines({"iso": {"cpu": 9_000}}, cpu=9_999))
+    assert overcommitted(promises, machines(cpu=99_000))
+
+
+def test_queues_beside_count_though_they_are_only_a_sum() -> None:
+    at_top = Tree([TOP], machines(cpu=12_000, memory=GI), Beside("", Resources({"cpu": 1_000})))
+    settle(at_top, queue("new", min={"cpu": 1_000}))
+    with pytest.raises(MinExceedsCluster, match=r"would be guaranteed 12\.001 cores"):
+        settle(at_top, queue("new", min={"cpu": 1_001}))
+    below = Tree([TOP], None, Beside("top", Resources({"cpu": 9_000})))
+    settle(below, queue("new", "top", min={"cpu": 1_000}))
+    with pytest.raises(MinExceedsParent, match=r"would be guaranteed 10\.001 cores"):
+        settle(below, queue("new", "top", min={"cpu": 1_001}))

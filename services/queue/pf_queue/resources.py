@@ -86,6 +86,12 @@ class Resources(Mapping[str, int]):
             elif amount > limit[name]:
                 yield Excess(name, amount, limit[name])
 
+    def less(self, demands: Iterable[Resources]) -> Resources:
+        """A demand without some that are a part of it; what nothing is left of, is not named any more."""
+        part = Resources.total(demands)
+        left = {name: amount - part.amount(name) for name, amount in self._amounts.items()}
+        return Resources({name: amount for name, amount in left.items() if amount})
+
     @classmethod
     def total(cls, demands: Iterable[Resources]) -> Resources:
         """The sum of demands."""

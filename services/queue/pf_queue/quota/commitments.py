@@ -10,7 +10,6 @@ from pf_queue.clusters.domain import Cluster, ClusterChanged
 from pf_queue.clusters.store import ClusterStore
 from pf_queue.quota.rules import overcommitted
 from pf_queue.quota.store import QueueStore
-from pf_queue.quota.tree import Tree
 
 
 class Commitments:
@@ -24,8 +23,7 @@ class Commitments:
         """True if the guarantees of the cluster's queues are more than its machines."""
         if cluster.machines is None:
             return False
-        top = await self._queues.kin(view, cluster.name, "", "")
-        return overcommitted(Tree(top, cluster.machines))
+        return overcommitted(await self._queues.promises(view, cluster.name), cluster.machines)
 
     async def settle(self, change: Change, cluster: Cluster) -> None:
         """Makes the cluster say whether it is overcommitted, after its queues have changed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -162,6 +162,37 @@ class Standing:
     queue: Queue
     effective_max: Resources
     """The ceiling after inheritance. At the top, what a queue does not limit is limited by the machines reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Queues of one place in a tree that are left out, but for what they are guaranteed."""
+
+    parent: str
+    """The queue directly above them; empty at the top."""
+    guaranteed: Resources
+    """Their guarantees together; at the top, of those that share machines."""
+
+
+NOBODY = Beside("", NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class Kin:
+    """What it takes to judge a change of one queue. There may be a thousand queues beside it, so they are a sum."""
+
+    queues: Sequence[Queue]
+    beside: Beside
+
+
+@dataclass(frozen=True, slots=True)
+class Promises:
+    """What the queues at the top of a cluster are guaranteed."""
+
+    shared: Resources
+    """By the machines that are dedicated to nobody, together."""
+    isolated: Mapping[str, Resources]
+    """By machines of their own, queue by queue."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from paddleflow.problems import QueueExists
 from pf_kit.memory import tables
 from pf_kit.unit import Change, View
 from pf_queue.clusters.memory import clusters_of, next_version
-from pf_queue.quota.domain import Queue, QueueFilter, Standing
+from pf_queue.quota.domain import Beside, Kin, Promises, Queue, QueueFilter, Standing
 from pf_queue.quota.tree import Tree
+from pf_queue.resources import Resources
 
 
 def queues_of(view: View) -> dict[str, Queue]:
@@ -40,13 +41,18 @@ class MemoryQueueStore:
         found = [queue for name, queue in sorted(queues_of(view).items()) if name > after and matches(chosen, queue)]
         return [self._standing(view, queue) for queue in found[:limit]]
 
-    async def kin(self, view: View, cluster: str, name: str, parent: str) -> Sequence[Queue]:
+    async def kin(self, view: View, cluster: str, name: str, parent: str) -> Kin:
         queues = queues_of(view)
         moved = queues.get(name)
         old_place = self._above(view, cluster, moved.parent) if moved else ()
         names = {name, *self._above(view, cluster, parent), *old_place, *self._below(view, name)}
-        beside = {queue.name for queue in queues.values() if (queue.cluster, queue.parent) == (cluster, parent)}
-        return [queues[found] for found in names | beside if found in queues]
+        found = [queues[name] for name in names if name in queues]
+        beside = [queue for queue in self._beside(view, cluster, parent) if queue.name not in names]
+        return Kin(found, Beside(parent, _guaranteed(beside)))
+
+    async def promises(self, view: View, cluster: str) -> Promises:
+        top = list(self._beside(view, cluster, ""))
+        return Promises(_guaranteed(top), {queue.name: queue.min for queue in top if queue.physical})
 
     async def in_cluster(self, view: View, cluster: str) -> Sequence[Queue]:
         found = [queue for queue in queues_of(view).values() if queue.cluster == cluster]
@@ -70,6 +76,9 @@ class MemoryQueueStore:
         same = [other for other in queues_of(view).values() if other.cluster == queue.cluster]
         return Standing(queue, Tree(same, clusters_of(view)[queue.cluster].machines).ceiling(queue))
 
+    def _beside(self, view: View, cluster: str, parent: str) -> Iterator[Queue]:
+        return (queue for queue in queues_of(view).values() if (queue.cluster, queue.parent) == (cluster, parent))
+
     def _above(self, view: View, cluster: str, name: str) -> Iterator[str]:
         queue = queues_of(view).get(name)
         while queue is not None and queue.cluster == cluster:
@@ -81,3 +90,8 @@ class MemoryQueueStore:
             if name and queue.parent == name:
                 yield queue.name
                 yield from self._below(view, queue.name)
+
+
+def _guaranteed(queues: Iterable[Queue]) -> Resources:
+    """What they are guaranteed together, as far as they share machines; what that is nothing of, is not named."""
+    return Resources.total(queue.min for queue in queues if not queue.physical).less([])

@@ -9,9 +9,12 @@ from pf_kit.postgres.queries import load_queries
 from pf_kit.postgres.views import Row, on_constraint, rows
 from pf_kit.unit import Change, View
 from pf_queue.quota.domain import (
+    Beside,
     Isolation,
+    Kin,
     OrderPolicy,
     PreemptionPolicy,
+    Promises,
     Queue,
     QueueFilter,
     QueueState,
@@ -46,8 +49,16 @@ class PostgresQueueStore:
         )
         return [_standing(row) for row in found]
 
-    async def kin(self, view: View, cluster: str, name: str, parent: str) -> Sequence[Queue]:
-        return [_queue(row) for row in await rows(view).fetch(self._sql["kin"], cluster, name, parent)]
+    async def kin(self, view: View, cluster: str, name: str, parent: str) -> Kin:
+        found = [_queue(row) for row in await rows(view).fetch(self._sql["kin"], cluster, name, parent)]
+        guaranteed = await self._guaranteed(view, cluster, parent)
+        there = [queue for queue in found if (queue.cluster, queue.parent) == (cluster, parent)]
+        return Kin(found, Beside(parent, guaranteed.less(queue.min for queue in there if not queue.physical)))
+
+    async def promises(self, view: View, cluster: str) -> Promises:
+        shared = await self._guaranteed(view, cluster, "")
+        isolated = await rows(view).fetch(self._sql["isolated"], cluster)
+        return Promises(shared, {row["name"]: Resources(row["min"]) for row in isolated})
 
     async def in_cluster(self, view: View, cluster: str) -> Sequence[Queue]:
         return [_queue(row) for row in await rows(view).fetch(self._sql["in_cluster"], cluster)]
@@ -68,6 +79,9 @@ class PostgresQueueStore:
     async def remove(self, change: Change, name: str) -> int:
         version: int = await rows(change).fetchval(self._sql["remove"], name)
         return version
+
+    async def _guaranteed(self, view: View, cluster: str, parent: str) -> Resources:
+        return Resources(await rows(view).fetchval(self._sql["guaranteed"], cluster, parent))
 
 
 def _editable(queue: Queue) -> Sequence[object]:

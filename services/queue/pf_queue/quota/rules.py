@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pf_queue.quota.domain import Queue
+from pf_queue.clusters.domain import Machines
+from pf_queue.quota.domain import Promises, Queue
 from pf_queue.quota.tree import Tree
 from pf_queue.resources import NOTHING, Excess, Resources
 
@@ -101,16 +102,14 @@ def _undeclared(named: Resources, limit: Resources) -> Iterator[Excess]:
 
 
 def _children(tree: Tree, queue: Queue) -> Iterator[Gap]:
-    guaranteed = Resources.total(child.min for child in tree.children(queue.name))
-    for excess in guaranteed.above(queue.min):
+    for excess in tree.guaranteed(queue.name).above(queue.min):
         yield Gap(Rule.CHILDREN, queue, "min", excess, loose=False)
 
 
 def _machines(tree: Tree) -> Iterator[Gap]:
     if tree.machines is None:
         return
-    logical = Resources.total(queue.min for queue in tree.children("") if not queue.physical)
-    for excess in logical.above(tree.machines.capacity):
+    for excess in tree.guaranteed("").above(tree.machines.capacity):
         yield Gap(Rule.MACHINES, None, "min", excess, loose=True)
     for queue in tree.children(""):
         if queue.physical:
@@ -118,6 +117,8 @@ def _machines(tree: Tree) -> Iterator[Gap]:
                 yield Gap(Rule.MACHINES, queue, "min", excess, loose=True)
 
 
-def overcommitted(tree: Tree) -> bool:
+def overcommitted(promises: Promises, machines: Machines) -> bool:
     """True if the queues at the top are guaranteed more than the machines have."""
-    return any(_machines(tree))
+    pools = [(promises.shared, machines.capacity)]
+    pools += [(own, machines.dedicated.get(name, NOTHING)) for name, own in promises.isolated.items()]
+    return any(any(promised.above(pool)) for promised, pool in pools)

@@ -35,7 +35,7 @@ from pf_queue.quota.ports import Grants
 from pf_queue.quota.store import QueueStore
 from pf_queue.quota.tree import Tree
 from pf_queue.quota.visibility import Visibility
-from pf_queue.resources import Resources
+from pf_queue.resources import NOTHING, Resources
 
 EDITABLE = Editable(
     whole=frozenset(
@@ -153,13 +153,13 @@ class Queues:
     async def _keep_commitments(
         self, change: Change, cluster: Cluster, before: Queue | None, after: Queue | None
     ) -> None:
-        top = [queue.min if queue and not queue.parent else None for queue in (before, after)]
+        top = [queue.min if queue and not queue.parent else NOTHING for queue in (before, after)]
         if top[0] != top[1]:
             await self._commitments.settle(change, cluster)
 
     async def _tree(self, view: View, queue: Queue, cluster: Cluster) -> Tree:
         kin = await self._store.kin(view, cluster.name, queue.name, queue.parent)
-        return Tree(kin, cluster.machines)
+        return Tree(kin.queues, cluster.machines, kin.beside)
 
     async def _existing(self, view: View, name: str) -> Standing:
         standing = await self._store.standing(view, name) if DNS_LABEL.fullmatch(name) else None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from pf_kit.unit import Change, View
-from pf_queue.quota.domain import Queue, QueueFilter, Standing
+from pf_queue.quota.domain import Kin, Promises, Queue, QueueFilter, Standing
 
 
 class QueueStore(Protocol):
@@ -21,11 +21,13 @@ class QueueStore(Protocol):
     async def page(self, view: View, chosen: QueueFilter, after: str, limit: int) -> Sequence[Standing]:
         """The queues whose names come after this one, by name."""
 
-    async def kin(self, view: View, cluster: str, name: str, parent: str) -> Sequence[Queue]:
+    async def kin(self, view: View, cluster: str, name: str, parent: str) -> Kin:
         """What it takes to judge a change of one queue when it comes to stand below `parent`: the queue, all above and
-        below it as it stands now, all above that place, and those directly beside it there. With an empty parent,
-        those beside it are at the top.
+        below it as it stands now, and all above that place; of the others directly below `parent`, the sum.
         """
+
+    async def promises(self, view: View, cluster: str) -> Promises:
+        """What the queues at the top of a cluster are guaranteed."""
 
     async def in_cluster(self, view: View, cluster: str) -> Sequence[Queue]:
         """All queues of a cluster, each after the one above it."""

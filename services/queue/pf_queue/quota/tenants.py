@@ -31,7 +31,8 @@ class QueueTenants:
     async def pool(self, view: View, caller: Principal, queue: str) -> Pool:
         standing = await self._queues.get(view, caller, queue)
         cluster = standing.queue.cluster
-        tree = Tree(await self._store.kin(view, cluster, queue, standing.queue.parent), None)
+        kin = await self._store.kin(view, cluster, queue, standing.queue.parent)
+        tree = Tree(kin.queues, None)
         root = [standing.queue, *tree.above(standing.queue)][-1]
         return Pool(cluster, root.name if root.physical else "")
 

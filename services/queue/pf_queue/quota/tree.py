@@ -6,21 +6,23 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from pf_queue.clusters.domain import Machines
-from pf_queue.quota.domain import Queue
+from pf_queue.quota.domain import NOBODY, Beside, Queue
 from pf_queue.resources import Resources
 
 
 class Tree:
     """Queues of one cluster above the machines they share; a value, never changed.
 
-    It need not hold all queues of the cluster: those that a change can touch are enough to judge the change.
+    It need not hold all queues of the cluster: those that a change can touch are enough to judge the change, with the
+    sum of those beside.
     """
 
-    __slots__ = ("_children", "_limits", "_queues", "machines")
+    __slots__ = ("_beside", "_children", "_limits", "_queues", "machines")
 
-    def __init__(self, queues: Iterable[Queue], machines: Machines | None) -> None:
+    def __init__(self, queues: Iterable[Queue], machines: Machines | None, beside: Beside = NOBODY) -> None:
         """The machines are None as long as nothing was reported."""
         self.machines = machines
+        self._beside = beside
         # By name, so that a tree judges a change in the same words wherever its queues come from.
         self._queues = {queue.name: queue for queue in sorted(queues, key=lambda queue: queue.name)}
         self._children: defaultdict[str, list[Queue]] = defaultdict(list)
@@ -35,6 +37,11 @@ class Tree:
     def children(self, name: str) -> Sequence[Queue]:
         """The queues directly below one; those at the top for the empty name."""
         return self._children.get(name, ())
+
+    def guaranteed(self, name: str) -> Resources:
+        """What the queues directly below one, or at the top, are guaranteed together: those that share machines."""
+        demands = [child.min for child in self.children(name) if not child.physical]
+        return Resources.total([*demands, self._beside.guaranteed] if name == self._beside.parent else demands)
 
     def above(self, queue: Queue) -> Iterator[Queue]:
         """The queues above one, nearest first."""
@@ -71,4 +78,4 @@ class Tree:
 
     def with_queue(self, queue: Queue) -> Tree:
         """The tree after a queue was added or changed."""
-        return Tree((self._queues | {queue.name: queue}).values(), self.machines)
+        return Tree((self._queues | {queue.name: queue}).values(), self.machines, self._beside)

@@ -47,11 +47,15 @@ where name in (
     select name from above
     union
     select name from below
-    union
-    select name from queues where cluster = $1 and parent = $3
-    union
-    select name from queues where cluster = $1 and parent is null and $3 = ''
 )
+
+-- guaranteed --
+select coalesce(jsonb_object_agg(resource, amount), '{}')
+from promises
+where cluster = $1 and parent = $2 and amount > 0
+
+-- isolated --
+select name, min from queues where cluster = $1 and isolation = 'physical'
 
 -- in_cluster --
 with recursive below (name, depth) as (

@@ -92,6 +92,41 @@ comment on column queues.parent is 'The queue above, null at the top of a tree.'
 comment on column queues.max is 'The ceilings it sets itself; where it sets none, those above it hold.';
 create index queues_beside on queues (cluster, parent);
 create index queues_below on queues (parent);
+create index queues_isolated on queues (cluster) where isolation = 'physical';
+
+create table promises (
+    cluster text collate "C" not null,
+    parent text collate "C" not null,
+    resource text collate "C" not null,
+    amount numeric not null,
+    primary key (cluster, parent, resource)
+);
+comment on table promises is
+    'What the queues directly below each one are guaranteed together; with an empty parent, those at the top that share'
+    ' machines. Follows from the queues, which may be a thousand at one place: too many to add up for each change.';
+
+create function keep_promises() returns trigger language plpgsql set search_path from current as $$
+begin
+    -- Of a queue that is new there is no old row, of one that is removed no new row: their fields are null.
+    insert into promises (cluster, parent, resource, amount)
+    select cluster, coalesce(parent, ''), resource, sum(amount)
+    from (
+        select old.cluster, old.parent, resource, -amount::numeric
+        from jsonb_each_text(old.min) as before (resource, amount)
+        where old.isolation = 'logical'
+        union all
+        select new.cluster, new.parent, resource, amount::numeric
+        from jsonb_each_text(new.min) as after (resource, amount)
+        where new.isolation = 'logical'
+    ) as changed (cluster, parent, resource, amount)
+    group by cluster, parent, resource
+    having sum(amount) <> 0
+    on conflict (cluster, parent, resource) do update set amount = promises.amount + excluded.amount;
+    return null;
+end
+$$;
+create trigger keep_promises after insert or delete or update of parent, min on queues
+    for each row execute function keep_promises();
 
 create view standings as
 select
