@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 
@@ -15,27 +17,31 @@ from support.servers import PostgresServer, ValkeyServer
 from support.stores import MIGRATIONS
 
 
+@contextmanager
+def own_database(server: PostgresServer) -> Iterator[str]:
+    """The address of an empty database. Not on the loop of a test, which may be running while this is entered."""
+    with ThreadPoolExecutor(1) as thread, asyncio.Runner() as runner:
+        database = fresh_database(server)
+        yield thread.submit(runner.run, database.__aenter__()).result()
+        thread.submit(runner.run, database.__aexit__(None, None, None)).result()
+
+
 @pytest.fixture(scope="session")
 def queue_schema(postgres_server: PostgresServer) -> Iterator[str]:
     """The address of a database that has the service's schema. Tests empty its tables for themselves."""
-    with asyncio.Runner() as runner:
-        database = fresh_database(postgres_server)
-        dsn = runner.run(database.__aenter__())
-        runner.run(migrate(dsn, "queue", [MIGRATIONS]))
+    with own_database(postgres_server) as dsn, ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, migrate(dsn, "queue", [MIGRATIONS])).result()
         yield dsn
-        runner.run(database.__aexit__(None, None, None))
 
 
 @pytest.fixture(scope="session")
 def queue_process(postgres_server: PostgresServer, valkey_server: ValkeyServer) -> Iterator[QueueProcess]:
     """The service that all tests of a process share; each makes things under names of its own."""
-    with asyncio.Runner() as runner:
-        database = fresh_database(postgres_server)
-        process = QueueProcess(runner.run(database.__aenter__()), valkey_server.url)
+    with own_database(postgres_server) as dsn:
+        process = QueueProcess(dsn, valkey_server.url)
         process.start()
         yield process
         process.remove()
-        runner.run(database.__aexit__(None, None, None))
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from pf_queue.facts import encode
 from pf_queue.parts import Stores
 from pf_queue.quota.memory import MemoryQueueStore
 from pf_queue.quota.postgres import PostgresQueueStore
-from support.databases import fresh_database, migrated
+from support.databases import migrated
 
 KINDS = ("memory", "postgres")
 MIGRATIONS = files("pf_queue") / "sql" / "migrations"
@@ -41,10 +41,8 @@ async def opened(request: pytest.FixtureRequest) -> AsyncIterator[tuple[Database
     if request.param == "memory":
         yield memory_stores()
         return
-    async with (
-        fresh_database(request.getfixturevalue("postgres_server")) as dsn,
-        migrated(dsn, encode, schema="queue", folders=[MIGRATIONS]) as database,
-    ):
+    async with migrated(request.getfixturevalue("queue_schema"), encode, schema="queue") as database:
+        await emptied(database)
         yield database, postgres_stores()
 
 
