@@ -246,6 +246,25 @@ async def test_grants_are_removed_as_chosen_and_returned(kept: Kept) -> None:
     assert await kept.grants(GrantFilter()) == []
 
 
+async def test_grants_on_resources_are_removed_together_and_returned_in_order(kept: Kept) -> None:
+    await kept.add_users("Zora", "alice", "bobby")
+    await kept.add_grants(*KEYS)
+    names = {key.resource for key in KEYS} - {"team-b"}
+    removed = await kept.change(lambda change: kept.store.remove_grants_on(change, QUEUE, names | {"none"}))
+    expected = [key for key in KEYS if key.kind is QUEUE and key.resource in names]
+    assert [grant.key for grant in removed] == expected
+    assert await kept.grants(GrantFilter()) == [key for key in KEYS if key not in expected]
+    assert list(await kept.change(lambda change: kept.store.remove_grants_on(change, QUEUE, set()))) == []
+
+
+async def test_versions_can_be_had_together(kept: Kept) -> None:
+    first = await kept.change(kept.store.next_version)
+    some = list(await kept.change(lambda change: kept.store.next_versions(change, 3)))
+    last = await kept.change(kept.store.next_version)
+    assert [first, *some, last] == sorted({first, *some, last})
+    assert len(some) == 3
+
+
 async def test_versions_only_grow_also_past_changes_undone(kept: Kept) -> None:
     async def next_version() -> int:
         return await kept.change(kept.store.next_version)

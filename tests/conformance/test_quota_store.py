@@ -164,6 +164,18 @@ async def test_versions_grow_also_over_removal(kept: Kept) -> None:
     assert versions == sorted(set(versions))
 
 
+async def test_all_queues_of_a_cluster_go_together(kept: Kept) -> None:
+    await kept.add(queue("top", min={"cpu": 3}), queue("mid", "top", min={"cpu": 2}), queue("x", cluster="other"))
+    last = (await kept.get("x")).queue.version
+    versions = await kept.change(lambda change: kept.stores.queues.remove_all(change, CLUSTER))
+    assert versions.keys() == {"top", "mid"}
+    assert min(versions.values()) > last
+    assert len(set(versions.values())) == 2
+    assert await kept.names() == ["x"]
+    assert await kept.promises(CLUSTER) == Promises(Resources(), {})
+    assert await kept.change(lambda change: kept.stores.queues.remove_all(change, CLUSTER)) == {}
+
+
 async def test_what_is_undone_was_never_there(kept: Kept) -> None:
     async def fail_at_last(change: Change) -> None:
         await kept.stores.queues.add(change, queue("two", "one"))

@@ -143,7 +143,7 @@ async def test_a_removed_queue_takes_its_grants_along(world: World) -> None:
     kept = GrantKey("alice", FILESYSTEM, "team-a")
     await create(world, KEY, GrantKey("bobby", QUEUE, "team-a"), GrantKey("bobby", QUEUE, "team-b"), kept)
     told = len(await world.told())
-    await world.change(lambda change: world.grants.drop_resource(change, QUEUE, "team-a"))
+    await world.change(lambda change: world.grants.drop_resources(change, QUEUE, {"team-a"}))
     assert await listed(world, ROOT) == [str(kept), "bobby/queue/team-b"]
     assert [subject for subject, _, _ in (await world.told())[told:]] == [
         "grant/alice/queue/team-a",

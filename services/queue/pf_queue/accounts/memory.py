@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -28,9 +28,13 @@ class MemoryAccountStore:
     """Fulfils `AccountStore` over a `MemoryDatabase`."""
 
     async def next_version(self, change: Change) -> int:
+        return (await self.next_versions(change, 1))[0]
+
+    async def next_versions(self, change: Change, count: int) -> Sequence[int]:
         numbers: dict[str, int] = tables(change).table("numbers")
-        numbers["account"] = numbers.get("account", 0) + 1
-        return numbers["account"]
+        last = numbers.get("account", 0)
+        numbers["account"] = last + count
+        return range(last + 1, last + count + 1)
 
     async def user(self, view: View, name: str) -> User | None:
         return users_of(view).get(name)
@@ -94,3 +98,7 @@ class MemoryAccountStore:
     async def remove_grants(self, change: Change, chosen: GrantFilter) -> Sequence[Grant]:
         grants = grants_of(change)
         return [grants.pop(key) for key in sorted(grants) if chosen.matches(key)]
+
+    async def remove_grants_on(self, change: Change, kind: ResourceKind, names: Collection[str]) -> Sequence[Grant]:
+        grants = grants_of(change)
+        return [grants.pop(key) for key in sorted(grants) if key.kind is kind and key.resource in names]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from paddleflow.problems import GrantExists, UserExists
@@ -55,6 +55,10 @@ class PostgresAccountStore:
     async def next_version(self, change: Change) -> int:
         version: int = await rows(change).fetchval(self._sql["next_version"])
         return version
+
+    async def next_versions(self, change: Change, count: int) -> Sequence[int]:
+        found = await rows(change).fetch(self._sql["next_versions"], count)
+        return sorted(row["version"] for row in found)
 
     async def user(self, view: View, name: str) -> User | None:
         if not storable(name):
@@ -132,4 +136,8 @@ class PostgresAccountStore:
         if not storable(chosen.user, chosen.resource):
             return []
         found = await rows(change).fetch(self._sql["remove_grants"], chosen.user, chosen.kind, chosen.resource)
+        return sorted((grant_of(row) for row in found), key=lambda grant: grant.key)
+
+    async def remove_grants_on(self, change: Change, kind: ResourceKind, names: Collection[str]) -> Sequence[Grant]:
+        found = await rows(change).fetch(self._sql["remove_grants_on"], kind, list(names))
         return sorted((grant_of(row) for row in found), key=lambda grant: grant.key)

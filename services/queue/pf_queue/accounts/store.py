@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -21,6 +21,9 @@ class AccountStore(Protocol):
 
     async def next_version(self, change: Change) -> int:
         """A number above all it gave before, for a user or a grant."""
+
+    async def next_versions(self, change: Change, count: int) -> Sequence[int]:
+        """So many such numbers, rising."""
 
     async def user(self, view: View, name: str) -> User | None:
         """The user of this name."""
@@ -68,3 +71,6 @@ class AccountStore(Protocol):
 
     async def remove_grants(self, change: Change, chosen: GrantFilter) -> Sequence[Grant]:
         """Forgets grants and returns them, in order."""
+
+    async def remove_grants_on(self, change: Change, kind: ResourceKind, names: Collection[str]) -> Sequence[Grant]:
+        """Forgets all grants on these resources and returns them, in order."""

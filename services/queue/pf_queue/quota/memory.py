@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from paddleflow.problems import QueueExists
@@ -71,6 +71,9 @@ class MemoryQueueStore:
     async def remove(self, change: Change, name: str) -> int:
         del queues_of(change)[name]
         return next_version(change)
+
+    async def remove_all(self, change: Change, cluster: str) -> Mapping[str, int]:
+        return {queue.name: await self.remove(change, queue.name) for queue in await self.in_cluster(change, cluster)}
 
     def _standing(self, view: View, queue: Queue) -> Standing:
         same = [other for other in queues_of(view).values() if other.cluster == queue.cluster]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Protocol
 
 from pf_kit.unit import Change, View
@@ -14,5 +15,5 @@ class Grants(Protocol):
     async def granted(self, view: View, user: str, kind: ResourceKind) -> frozenset[str]:
         """The names of all resources of this kind that are granted to the user."""
 
-    async def drop_resource(self, change: Change, kind: ResourceKind, name: str) -> None:
-        """Takes back all grants on a resource that is about to be removed."""
+    async def drop_resources(self, change: Change, kind: ResourceKind, names: Collection[str]) -> None:
+        """Takes back all grants on resources that are about to be removed."""

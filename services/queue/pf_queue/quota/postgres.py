@@ -80,6 +80,9 @@ class PostgresQueueStore:
         version: int = await rows(change).fetchval(self._sql["remove"], name)
         return version
 
+    async def remove_all(self, change: Change, cluster: str) -> Mapping[str, int]:
+        return {row["name"]: row["version"] for row in await rows(change).fetch(self._sql["remove_all"], cluster)}
+
     async def _guaranteed(self, view: View, cluster: str, parent: str) -> Resources:
         return Resources(await rows(view).fetchval(self._sql["guaranteed"], cluster, parent))
 

@@ -6,7 +6,7 @@ grants too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from paddleflow.problems import (
@@ -127,16 +127,21 @@ class Queues:
         tree = await self._tree(change, queue, cluster)
         if children := tree.children(name):
             raise QueueHasChildren(f"below queue {name!r} there are {_listed(children)}; delete them first")
-        await self.drop(change, standing)
+        await self._tell_end(change, [standing], {name: await self._store.remove(change, name)})
         await self._keep_commitments(change, cluster, queue, None)
 
-    async def drop(self, change: Change, standing: Standing) -> None:
-        """Removes a queue that has none below it, and the grants on it."""
-        name = standing.queue.name
-        version = await self._store.remove(change, name)
-        # Told before the grants end: whoever may see the queue shall see its end.
-        change.emit(QueueChanged(ChangeKind.DELETED, standing, version))
-        await self._grants.drop_resource(change, ResourceKind.QUEUE, name)
+    async def delete_all(self, change: Change, cluster: Cluster) -> None:
+        """Removes all queues of a cluster, and the grants on them."""
+        queues = await self._store.in_cluster(change, cluster.name)
+        tree = Tree(queues, cluster.machines)
+        standings = [Standing(queue, tree.ceiling(queue)) for queue in reversed(queues)]
+        await self._tell_end(change, standings, await self._store.remove_all(change, cluster.name))
+
+    async def _tell_end(self, change: Change, standings: Sequence[Standing], versions: Mapping[str, int]) -> None:
+        # Told before the grants end: whoever may see a queue shall see its end.
+        for standing in standings:
+            change.emit(QueueChanged(ChangeKind.DELETED, standing, versions[standing.queue.name]))
+        await self._grants.drop_resources(change, ResourceKind.QUEUE, versions.keys())
 
     async def _judge(self, change: Change, before: Queue, queue: Queue) -> Standing:
         cluster = await self._cluster(change, queue.cluster)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from pf_kit.unit import Change, View
@@ -40,3 +40,6 @@ class QueueStore(Protocol):
 
     async def remove(self, change: Change, name: str) -> int:
         """Forgets a queue, that has none below it, and returns the version of its end."""
+
+    async def remove_all(self, change: Change, cluster: str) -> Mapping[str, int]:
+        """Forgets all queues of a cluster and returns the versions of their ends, by name."""

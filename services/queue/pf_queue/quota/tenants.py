@@ -8,7 +8,6 @@ from pf_kit.principal import Principal
 from pf_kit.unit import Change, View
 from pf_queue.clusters.domain import Cluster, Pool
 from pf_queue.quota.commitments import Commitments
-from pf_queue.quota.domain import Standing
 from pf_queue.quota.service import Queues
 from pf_queue.quota.store import QueueStore
 from pf_queue.quota.tree import Tree
@@ -37,7 +36,4 @@ class QueueTenants:
         return Pool(cluster, root.name if root.physical else "")
 
     async def drop_all(self, change: Change, cluster: Cluster) -> None:
-        queues = await self._store.in_cluster(change, cluster.name)
-        tree = Tree(queues, cluster.machines)
-        for queue in reversed(queues):
-            await self._queues.drop(change, Standing(queue, tree.ceiling(queue)))
+        await self._queues.delete_all(change, cluster)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -92,9 +92,9 @@ class Grants:
         """The names of all resources of this kind that are granted to the user."""
         return await self._store.granted(view, user, kind)
 
-    async def drop_resource(self, change: Change, kind: ResourceKind, name: str) -> None:
-        """Takes back all grants on a resource that is about to be removed."""
-        await self._drop(change, GrantFilter(kind=kind, resource=name))
+    async def drop_resources(self, change: Change, kind: ResourceKind, names: Collection[str]) -> None:
+        """Takes back all grants on resources that are about to be removed."""
+        await self._tell(change, await self._store.remove_grants_on(change, kind, names))
 
     async def drop_user(self, change: Change, name: str) -> None:
         """Takes back all grants of a user that is about to be removed."""
@@ -116,6 +116,10 @@ class Grants:
 
     async def _drop(self, change: Change, chosen: GrantFilter) -> Sequence[Grant]:
         dropped = await self._store.remove_grants(change, chosen)
-        for grant in dropped:
-            change.emit(GrantChanged(ChangeKind.DELETED, grant, await self._store.next_version(change)))
+        await self._tell(change, dropped)
         return dropped
+
+    async def _tell(self, change: Change, dropped: Sequence[Grant]) -> None:
+        versions = await self._store.next_versions(change, len(dropped)) if dropped else ()
+        for grant, version in zip(dropped, versions, strict=True):
+            change.emit(GrantChanged(ChangeKind.DELETED, grant, version))

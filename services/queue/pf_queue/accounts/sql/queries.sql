@@ -3,6 +3,9 @@
 -- next_version --
 select nextval('account_version');
 
+-- next_versions --
+select nextval('account_version') as version from generate_series(1, $1::int);
+
 -- user --
 select name, password, version, create_time, update_time from users where name = $1;
 
@@ -64,4 +67,8 @@ insert into grants (user_name, kind, resource, version, create_time) values ($1,
 -- remove_grants --
 delete from grants
 where ($1::text is null or user_name = $1) and ($2::text is null or kind = $2) and ($3::text is null or resource = $3)
+returning user_name, kind, resource, version, create_time;
+
+-- remove_grants_on --
+delete from grants where kind = $1 and resource = any ($2)
 returning user_name, kind, resource, version, create_time;

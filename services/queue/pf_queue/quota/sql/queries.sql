@@ -91,3 +91,6 @@ returning version
 
 -- remove --
 delete from queues where name = $1 returning nextval('tree_version')
+
+-- remove_all --
+delete from queues where cluster = $1 returning name, nextval('tree_version') as version

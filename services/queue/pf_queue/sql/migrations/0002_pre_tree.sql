@@ -95,7 +95,7 @@ create index queues_below on queues (parent);
 create index queues_isolated on queues (cluster) where isolation = 'physical';
 
 create table promises (
-    cluster text collate "C" not null,
+    cluster text collate "C" not null references clusters on delete cascade,
     parent text collate "C" not null,
     resource text collate "C" not null,
     amount numeric not null,
@@ -122,6 +122,9 @@ begin
     group by cluster, parent, resource
     having sum(amount) <> 0
     on conflict (cluster, parent, resource) do update set amount = promises.amount + excluded.amount;
+    if tg_op = 'DELETE' then
+        delete from promises where cluster = old.cluster and parent = old.name and amount = 0;
+    end if;
     return null;
 end
 $$;
