@@ -6,14 +6,21 @@ from collections.abc import Collection
 from typing import Protocol
 
 from pf_kit.unit import Change, View
-from pf_queue.accounts.domain import ResourceKind
+from pf_queue.accounts.domain import GrantKey, ResourceKind
 
 
-class Grants(Protocol):
+class Granted(Protocol):
     """Who may use what."""
 
     async def granted(self, view: View, user: str, kind: ResourceKind) -> frozenset[str]:
         """The names of all resources of this kind that are granted to the user."""
+
+
+class Grants(Granted, Protocol):
+    """Who may use what, and for how long."""
+
+    async def allowed(self, view: View, key: GrantKey) -> bool:
+        """True if the user may use the resource."""
 
     async def drop_resources(self, change: Change, kind: ResourceKind, names: Collection[str]) -> None:
         """Takes back all grants on resources that are about to be removed."""

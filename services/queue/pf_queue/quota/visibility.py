@@ -5,7 +5,7 @@ from __future__ import annotations
 from paddleflow.problems import QueueNotGranted
 from pf_kit.principal import Principal
 from pf_kit.unit import View
-from pf_queue.accounts.domain import ResourceKind
+from pf_queue.accounts.domain import GrantKey, ResourceKind
 from pf_queue.quota.ports import Grants
 
 
@@ -23,6 +23,5 @@ class Visibility:
 
     async def require(self, view: View, caller: Principal, queue: str) -> None:
         """Raises QueueNotGranted if the caller may not see the queue."""
-        names = await self.names(view, caller)
-        if names is not None and queue not in names:
+        if not caller.root and not await self._grants.allowed(view, GrantKey(caller.name, ResourceKind.QUEUE, queue)):
             raise QueueNotGranted(f"queue {queue!r} is not granted to {caller.name!r}; ask root for a grant")
