@@ -6,24 +6,30 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paddleflow.common.v1 import event_pb2
-from paddleflow.problems import Problem
+from paddleflow.problems import Problem, ResumeTokenExpired
 from paddleflow.queue.v1 import queue_pb2 as pb
 from pf_kit.clock import SystemClock
 from pf_kit.events import BEGINNING, Event
 from pf_kit.resume import Place, resume_token
+from pf_kit.unit import View
 from pf_queue.accounts.domain import GrantKey, Lifetimes, ResourceKind, User
 from pf_queue.accounts.passwords import Passwords
 from pf_queue.accounts.store import LOCK as ACCOUNTS_LOCK
+from pf_queue.changes import ChangeKind
 from pf_queue.clusters.domain import Cluster, ClusterType
 from pf_queue.clusters.store import TREE_LOCK
 from pf_queue.parts import put_together
 from pf_queue.quota.convert import queue_message
-from pf_queue.quota.domain import UNBORN, QueueFilter
+from pf_queue.quota.domain import UNBORN, QueueChanged, QueueFilter, Standing
+from pf_queue.quota.ports import Granted
+from pf_queue.quota.resumption import MOST
 from pf_queue.quota.watching import GrantedQueues
+from pf_queue.resources import Resources
 from support.stores import memory_stores
 from support.trees import queue
 
@@ -85,13 +91,15 @@ class Watcher:
     world: World
     cluster: str
     picture: dict[str, pb.Queue] = field(default_factory=dict)
+    grants: Granted | None = None
+    """If not those of the world."""
 
     def __post_init__(self) -> None:
         world = self.world
         self.teller = GrantedQueues(
             database=world.database,
             store=world.stores.queues,
-            grants=world.parts.grants,
+            grants=self.grants or world.parts.grants,
             user=USER,
             cluster=self.cluster,
         )
@@ -166,3 +174,47 @@ def test_the_picture_is_right_after_every_change(steps: list[tuple[str, str, str
 @given(STEPS, st.integers(0, 15), st.sampled_from(["", "c1"]))
 def test_the_picture_is_right_after_a_break(steps: list[tuple[str, str, str]], begin: int, cluster: str) -> None:
     asyncio.run(watched_with_a_break(steps, begin, cluster))
+
+
+class LateDeletion:
+    """Grants as they are; as soon as a resumed watch has looked at them, a queue is deleted."""
+
+    def __init__(self, world: World, name: str) -> None:
+        self._world = world
+        self._names = [name]
+
+    async def granted(self, view: View, user: str, kind: ResourceKind) -> frozenset[str]:
+        found = await self._world.parts.grants.granted(view, user, kind)
+        while self._names:
+            await self._world.act("delete", self._names.pop(), "c1")
+        return found
+
+
+@pytest.mark.parametrize("cluster", ["", "c1"])
+@pytest.mark.parametrize("ungrant", [False, True])
+async def test_a_queue_deleted_while_the_watch_resumes_is_told_as_gone(cluster: str, ungrant: bool) -> None:
+    world = World()
+    await world.begin()
+    for act in ("create", "grant"):
+        await world.act(act, "qa", "c1")
+    watcher = Watcher(world, cluster)
+    await watcher.begin()
+    place, heard = Place(await world.database.log.head(), None), len(await world.events())
+    if ungrant:
+        await world.act("ungrant", "qa", "c1")
+    again = Watcher(world, cluster, watcher.picture, grants=LateDeletion(world, "qa"))
+    await again.resume(place)
+    await again.hear((await world.events())[heard:])
+    assert again.picture == {}
+
+
+async def test_after_too_many_events_a_watch_begins_anew() -> None:
+    world = World()
+    await world.begin()
+    place = Place(await world.database.log.head(), None)
+    for _ in range(2):
+        async with world.database.change(TREE_LOCK) as change:
+            for _ in range(MOST // 2 + 1):
+                change.emit(QueueChanged(ChangeKind.UPDATED, Standing(queue("qa"), Resources()), 1))
+    with pytest.raises(ResumeTokenExpired, match="start again without a token"):
+        await Watcher(world, "").resume(place)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from paddleflow.auth.v1 import auth_pb2
 from paddleflow.common.v1 import event_pb2
+from paddleflow.problems import ResumeTokenExpired
 from paddleflow.queue.v1 import queue_pb2
 from pf_kit.events import Event, Moment
 from pf_kit.resume import parse_resume_token
@@ -21,6 +22,8 @@ from pf_queue.quota.convert import QUEUE_EVENT
 
 READ = 500
 """Events read from the log at once."""
+MOST = 10_000
+"""Events read at most: by then, to begin anew is less work for both sides."""
 FIRST_PAUSE = 0.005
 """Seconds until it is asked again whether older changes are over; doubled each time."""
 LONGEST_PAUSE = 0.5
@@ -63,7 +66,11 @@ async def _between(database: Database, token: str, moment: Moment) -> AsyncItera
     place = parse_resume_token(database.log.epoch, token)
     await _wait_until_readable(database, moment)
     cursor = place.cursor
+    read = 0
     while cursor.xid < moment.xmax and (events := await database.log.events_after(cursor, READ)):
+        read += len(events)
+        if read > MOST:
+            raise ResumeTokenExpired("Too much has happened since; start again without a token.")
         for event in events:
             if moment.includes(event.cursor) and not place.has_told(event):
                 yield event

@@ -17,8 +17,8 @@ from pf_queue.accounts.domain import ResourceKind
 from pf_queue.fields import plain_text, require
 from pf_queue.quota.convert import FILTER_LENGTH, QUEUE_EVENT, existing, queue_message
 from pf_queue.quota.domain import QueueFilter
-from pf_queue.quota.ports import Grants
-from pf_queue.quota.resumption import since
+from pf_queue.quota.ports import Granted
+from pf_queue.quota.resumption import Since, since
 from pf_queue.quota.store import QueueStore
 
 ALL = 1_000_000
@@ -64,7 +64,7 @@ class _Told:
 class GrantedQueues:
     """Tells of the queues that are granted to a user. What happens to grants shows as queues that come and go."""
 
-    def __init__(self, *, database: Database, store: QueueStore, grants: Grants, user: str, cluster: str) -> None:
+    def __init__(self, *, database: Database, store: QueueStore, grants: Granted, user: str, cluster: str) -> None:
         self._database = database
         self._store = store
         self._grants = grants
@@ -78,12 +78,18 @@ class GrantedQueues:
         async with self._database.snapshot() as snapshot:
             now, moment = await self._grants.granted(snapshot, self._user, ResourceKind.QUEUE), snapshot.moment
         changed = await since(self._database, token, moment, self._user)
-        names = changed.granted_at_place(now)
-        found = await self._store.page(self._database.newest, QueueFilter(names=names), "", ALL)
+        for queue in await self._at_place(token, changed, changed.granted_at_place(now)):
+            self._keep(queue, 0)
+
+    async def _at_place(self, token: str, changed: Since, names: frozenset[str]) -> Sequence[queue_pb2.Queue]:
+        async with self._database.snapshot() as snapshot:
+            found = await self._store.page(snapshot, QueueFilter(names=names), "", ALL)
+            moment = snapshot.moment
         known = {standing.queue.name: queue_message(standing) for standing in found}
-        for name in names:
-            if queue := changed.queue(name) or known.get(name):
-                self._keep(queue, 0)
+        if not names <= known.keys() | changed.queues.keys():
+            # Some were deleted since the grants were read: the log tells what they were.
+            changed = await since(self._database, token, moment, self._user)
+        return [queue for name in names if (queue := changed.queue(name) or known.get(name))]
 
     async def existing(self, view: View) -> Sequence[queue_pb2.QueueEvent]:
         granted = await self._grants.granted(view, self._user, ResourceKind.QUEUE)
@@ -139,7 +145,7 @@ class GrantedQueues:
 class Tellers:
     """Chooses who tells a caller of queues."""
 
-    def __init__(self, *, database: Database, store: QueueStore, grants: Grants) -> None:
+    def __init__(self, *, database: Database, store: QueueStore, grants: Granted) -> None:
         self._database = database
         self._store = store
         self._grants = grants
