@@ -12,6 +12,8 @@ import pytest
 from paddleflow.problems import (
     Code,
     Immutable,
+    InvalidArgument,
+    ParentNotFound,
     Problem,
     QueueNotFound,
     QueueNotGranted,
@@ -81,6 +83,16 @@ async def test_a_queue_moves_with_what_is_below_it(site: QueueSite) -> None:
     assert moved.parent == site.name("b")
     assert (await site.get("leaf")).parent == site.name("child")
     assert (await site.update("child", "parent")).parent == ""
+
+
+async def test_a_new_queue_belongs_to_the_cluster_of_the_one_above(site: QueueSite) -> None:
+    await site.create("top")
+    child = await site.create("child", "top", cluster="")
+    assert (child.cluster, child.parent) == (site.cluster, site.name("top"))
+    with pytest.raises(ParentNotFound, match="there is no queue"):
+        await site.create("orphan", "none", cluster="")
+    with pytest.raises(InvalidArgument, match=r"queue\.cluster: must be given, because there are several"):
+        await site.create("other", cluster="")
 
 
 async def test_a_deleted_queue_is_gone_and_its_name_free(site: QueueSite) -> None:

@@ -28,6 +28,13 @@ def settle(tree: Tree, queue: Queue) -> Tree:
     return after
 
 
+def missing_parent(queue: Queue) -> ParentNotFound:
+    """The problem with a queue whose parent does not exist where it looks for it."""
+    where = f"cluster {queue.cluster!r} has" if queue.cluster else "there is"
+    message = f"{where} no queue {shown(queue.parent)} for {queue.name!r} to stand below"
+    return ParentNotFound(message, violations=(Violation("queue.parent", message),))
+
+
 def _check_kind(queue: Queue) -> None:
     if queue.capability:
         _check_capability(queue)
@@ -61,8 +68,7 @@ def _check_physical(queue: Queue) -> None:
 def _check_place(tree: Tree, queue: Queue) -> None:
     parent = tree.get(queue.parent)
     if queue.parent and parent is None:
-        message = f"cluster {queue.cluster!r} has no queue {shown(queue.parent)} for {queue.name!r} to stand below"
-        raise ParentNotFound(message, violations=(Violation("queue.parent", message),))
+        raise missing_parent(queue)
     if parent is None:
         return
     if parent.capability:

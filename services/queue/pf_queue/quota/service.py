@@ -30,7 +30,7 @@ from pf_queue.fields import DNS_LABEL, require, shown
 from pf_queue.quota.commitments import Commitments
 from pf_queue.quota.domain import Queue, QueueChanged, QueueFilter, Standing, StateEvent, advance
 from pf_queue.quota.fields import queue_violations
-from pf_queue.quota.placing import settle
+from pf_queue.quota.placing import missing_parent, settle
 from pf_queue.quota.ports import Grants
 from pf_queue.quota.store import QueueStore
 from pf_queue.quota.tree import Tree
@@ -82,7 +82,7 @@ class Queues:
 
     async def create(self, change: Change, draft: Queue) -> Standing:
         """Adds a queue. Raises what CreateQueue's contract lists."""
-        cluster = await self._cluster(change, draft.cluster)
+        cluster = await self._cluster_of(change, draft)
         queue = replace(_completed(draft), cluster=cluster.name, create_time=change.time, update_time=change.time)
         if not cluster.allows(queue.namespace):
             raise _not_allowed(queue, cluster)
@@ -172,9 +172,17 @@ class Queues:
             raise QueueNotFound(f"no queue {shown(name)}")
         return standing
 
-    async def _cluster(self, view: View, name: str) -> Cluster:
-        if not name:
+    async def _cluster_of(self, view: View, draft: Queue) -> Cluster:
+        """Where a new queue belongs: where it says, else where the queue above it is, else in the only cluster."""
+        if not draft.cluster and not draft.parent:
             return await self._only_cluster(view)
+        if draft.cluster:
+            return await self._cluster(view, draft.cluster)
+        if (parent := await self._store.standing(view, draft.parent)) is None:
+            raise missing_parent(draft)
+        return await self._cluster(view, parent.queue.cluster)
+
+    async def _cluster(self, view: View, name: str) -> Cluster:
         cluster = await self._clusters.cluster(view, name) if CLUSTER_NAME.fullmatch(name) else None
         if cluster is None:
             raise ClusterNotFound(f"no cluster {shown(name)}")
