@@ -62,10 +62,11 @@ def test_a_path_that_is_no_field_to_change_is_refused(path: str) -> None:
     assert len(refused.value.message) < 200
 
 
-@pytest.mark.parametrize("mask", [[], ["weight"] * (MOST_PATHS + 1)])
-def test_a_mask_names_some_fields_and_not_too_many(mask: list[str]) -> None:
-    with pytest.raises(InvalidArgument, match=f"must name 1 to {MOST_PATHS} fields, and names {len(mask)}"):
-        change(*mask)
+def test_a_mask_names_some_fields_and_not_too_many() -> None:
+    with pytest.raises(InvalidArgument, match="update_mask: names no field: nothing to change is given"):
+        change()
+    with pytest.raises(InvalidArgument, match="must name at most 256 fields, not 257"):
+        change(*["weight"] * (MOST_PATHS + 1))
 
 
 @pytest.mark.parametrize(

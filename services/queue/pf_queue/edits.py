@@ -39,8 +39,10 @@ class Editable:
 
 def edited(current: R, given: R, mask: Sequence[str], editable: Editable) -> R:
     """The stored record with the values given for the fields that the mask names."""
-    if not 0 < len(mask) <= MOST_PATHS:
-        raise InvalidArgument.of(Violation("update_mask", f"must name 1 to {MOST_PATHS} fields, and names {len(mask)}"))
+    if not mask:
+        raise InvalidArgument.of(Violation("update_mask", "names no field: nothing to change is given"))
+    if len(mask) > MOST_PATHS:
+        raise InvalidArgument.of(Violation("update_mask", f"must name at most {MOST_PATHS} fields, not {len(mask)}"))
     for path in mask:
         current = _edited_at(path, current, given, editable)
     return current
