@@ -63,6 +63,8 @@ from pf_queue.settings import QueueSettings
 NAME = "queue"
 """Also the name of the schema in Postgres and of the stream on the bus."""
 VERSION = version("paddleflow-server")
+CLUSTERS_AT_ONCE = 100
+"""Read by one query, credentials of up to 256 KiB included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +110,11 @@ async def _ground(settings: QueueSettings) -> AsyncIterator[Ground]:
 
 async def _require_key(ground: Ground, vault: Vault) -> None:
     """Fails at once, rather than when a credential is needed, if the key is not the one they were sealed with."""
-    for cluster in await ground.stores.clusters.clusters(ground.database.newest, ClusterFilter(), "", 1_000):
-        vault.open(cluster.name, cluster.credential)
+    clusters, name = ground.stores.clusters, ""
+    while page := await clusters.clusters(ground.database.newest, ClusterFilter(), name, CLUSTERS_AT_ONCE):
+        for cluster in page:
+            vault.open(cluster.name, cluster.credential)
+        name = page[-1].name
 
 
 async def _sow(settings: QueueSettings, ground: Ground, parts: Parts) -> None:
