@@ -165,6 +165,8 @@ WRONG: dict[str, tuple[dict[str, Any], list[str]]] = {
     "long version": ({"version": "x" * 1_025}, ["cluster.version"]),
     "setting that is no JSON": ({"setting": "{"}, ["cluster.setting"]),
     "setting that is no object": ({"setting": "[]"}, ["cluster.setting"]),
+    "setting with what JSON has no word for": ({"setting": '{"a": NaN}'}, ["cluster.setting"]),
+    "setting with an infinity": ({"setting": '{"a": [-Infinity]}'}, ["cluster.setting"]),
     "setting that is nested without end": ({"setting": "[" * 60_000}, ["cluster.setting"]),
     "setting that is too long": ({"setting": '{"a":"' + "x" * 65_536 + '"}'}, ["cluster.setting"]),
     "namespace": ({"namespaces": ["ok", "Not"]}, ["cluster.namespaces[1]"]),
@@ -186,10 +188,13 @@ def test_a_credential_has_an_end() -> None:
         convert.credential_of(pb.Cluster(credential=b"x" * 262_145))
 
 
-def test_a_type_cannot_be_changed_to_none() -> None:
-    request = pb.UpdateClusterRequest(cluster=pb.Cluster(name="c1"), update_mask={"paths": ["type"]})  # type: ignore[arg-type]  # a dictionary will do
-    with pytest.raises(InvalidArgument, match="must be given"):
+@pytest.mark.parametrize("field", ["type", "status"])
+def test_a_type_or_a_status_cannot_be_changed_to_none(field: str) -> None:
+    request = pb.UpdateClusterRequest(cluster=pb.Cluster(name="c1"))
+    request.update_mask.paths.append(field)
+    with pytest.raises(InvalidArgument, match="must be given") as refused:
         convert.changed_cluster(request)
+    assert [violation.field for violation in refused.value.violations] == [f"cluster.{field}"]
 
 
 def node(**fields: Any) -> dict[str, Any]:

@@ -101,9 +101,10 @@ def given_cluster(message: cluster_pb2.Cluster) -> Cluster:
 
 
 def changed_cluster(request: cluster_pb2.UpdateClusterRequest) -> Cluster:
-    """The new values of a cluster. InvalidArgument if the type is to be changed to none."""
-    if "type" in request.update_mask.paths and request.cluster.type == cluster_pb2.CLUSTER_TYPE_UNSPECIFIED:
-        raise InvalidArgument.of(Violation("cluster.type", "must be given"))
+    """The new values of a cluster. InvalidArgument if the type or the status is to be changed to none."""
+    for field in ("type", "status"):
+        if field in request.update_mask.paths and not getattr(request.cluster, field):
+            raise InvalidArgument.of(Violation(f"cluster.{field}", "must be given"))
     return given_cluster(request.cluster)
 
 

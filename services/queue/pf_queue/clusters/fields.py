@@ -47,9 +47,14 @@ def _setting_violations(setting: str) -> Iterator[Violation]:
 
 def _is_object(text: str) -> bool:
     try:
-        return isinstance(json.loads(text), dict)
+        return isinstance(json.loads(text, parse_constant=_no_json), dict)
     except (ValueError, RecursionError):
         return False
+
+
+def _no_json(word: str) -> None:
+    """Python reads NaN and Infinity, which JSON does not have."""
+    raise ValueError(f"{word} is no JSON")
 
 
 def _namespace_violations(namespaces: Sequence[str]) -> Iterator[Violation]:
