@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # gRPC waits for its threads before each fork, now and then for ever. What is forked here only becomes another program.
 os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
+
+# How long an example takes says more about what else the machine does than about the test.
+settings.register_profile("paddleflow", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("paddleflow")
 
 pytest_plugins = ["fixtures_client", "fixtures_queue", "fixtures_servers"]
 
