@@ -220,3 +220,14 @@ async def test_flavours_are_listed_by_name(kept: Kept) -> None:
     assert await kept.flavours(FlavourFilter(name_prefix="_")) == []
     bound = await kept.stores.flavours.bound(kept.database.newest, "bare")
     assert [flavour.name for flavour in bound] == ["b0", "b1"]
+
+
+async def test_flavours_are_known_by_their_maker_which_can_change(kept: Kept) -> None:
+    await kept.add(
+        *(replace(FLAVOUR, name=name, creator=maker) for name, maker in (("b", "bo"), ("a", "bo"), ("c", "al")))
+    )
+    made = await kept.stores.flavours.made_by(kept.database.newest, "bo")
+    assert [flavour.name for flavour in made] == ["a", "b"]
+    await kept.change(lambda change: kept.stores.flavours.set(change, replace(made[0], creator="root")))
+    assert (await kept.flavour("a")).creator == "root"
+    assert await kept.stores.flavours.made_by(kept.database.newest, "none") == []

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from paddleflow.auth.v1 import auth_pb2
 from paddleflow.problems import (
     ClusterNotFound,
     EtagMismatch,
@@ -82,6 +83,17 @@ async def test_a_flavour_may_be_for_one_cluster(site: QueueSite) -> None:
     names = [each.name for each in await site.root.all(here, "flavours")]
     assert {free.name, bound.name} <= set(names)
     assert (await update(site.root, draft(site, "bound"), "cluster")).cluster == ""
+
+
+async def test_the_flavours_of_a_deleted_user_go_to_root_not_to_the_next_of_that_name(site: QueueSite) -> None:
+    user, maker = await site.add_user()
+    made = await create(maker, draft(site))
+    await site.root(auth_pb2.DeleteUserRequest(name=user))
+    left = (await site.root(pb.GetFlavourRequest(name=made.name))).flavour
+    assert (left.creator, left.etag == made.etag) == ("root", False)
+    _, next_one = await site.add_user()
+    with pytest.raises(PermissionDenied):
+        await next_one(pb.DeleteFlavourRequest(name=made.name))
 
 
 async def test_an_update_that_changes_nothing_is_no_change(site: QueueSite) -> None:

@@ -72,6 +72,16 @@ class KnownQueues:
         return name in self.names
 
 
+@dataclass
+class Inheritance:
+    """What those would do who keep what users have made."""
+
+    handed: list[tuple[str, str]] = field(default_factory=list)
+
+    async def hand_over(self, change: Change, user: str, heir: str) -> None:
+        self.handed.append((user, heir))
+
+
 class World:
     """The use cases over one database and one store."""
 
@@ -80,7 +90,8 @@ class World:
         self.queues = KnownQueues()
         self.credentials = Credentials(store=store, passwords=passwords, throttle=Throttle(), clock=clock)
         self.grants = Grants(store=store, resources=self.queues)
-        self.users = Users(store=store, credentials=self.credentials, grants=self.grants)
+        self.inheritance = Inheritance()
+        self.users = Users(store=store, credentials=self.credentials, grants=self.grants, belongings=self.inheritance)
         self.tokens = Tokens(store=store, credentials=self.credentials, lifetimes=Lifetimes(), clock=clock)
 
     async def change(self, work: Callable[[Change], Awaitable[T]]) -> T:

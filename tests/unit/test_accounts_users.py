@@ -182,6 +182,7 @@ async def test_a_deleted_user_leaves_nothing_behind(world: World) -> None:
         await world.log_in("alice", PASSWORD, "t2")
     told = (await world.told())[told_before:]
     assert [subject for subject, _, _ in told] == ["grant/alice/queue/team-a", "user/alice"]
+    assert world.inheritance.handed == [("alice", "root")]
     assert auth_pb2.GrantEvent.FromString(told[0][2]).kind == event_pb2.CHANGE_KIND_DELETED
     assert auth_pb2.UserEvent.FromString(told[1][2]).kind == event_pb2.CHANGE_KIND_DELETED
 

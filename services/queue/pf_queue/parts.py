@@ -56,13 +56,14 @@ def put_together(stores: Stores, *, passwords: Passwords, lifetimes: Lifetimes, 
         grants=grants,
         visibility=Visibility(grants=grants),
     )
+    flavours = Flavours(store=stores.flavours, clusters=stores.clusters)
     tenants = QueueTenants(store=stores.queues, queues=queues, commitments=commitments)
     return Parts(
         credentials=credentials,
-        users=Users(store=stores.accounts, credentials=credentials, grants=grants),
+        users=Users(store=stores.accounts, credentials=credentials, grants=grants, belongings=flavours),
         tokens=Tokens(store=stores.accounts, credentials=credentials, lifetimes=lifetimes, clock=clock),
         grants=grants,
         clusters=Clusters(store=stores.clusters, flavours=stores.flavours, tenants=tenants),
-        flavours=Flavours(store=stores.flavours, clusters=stores.clusters),
+        flavours=flavours,
         queues=queues,
     )

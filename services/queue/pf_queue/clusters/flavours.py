@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from paddleflow.problems import ClusterNotFound, FlavourExists, FlavourNotFound, PermissionDenied, Violation
-from pf_kit.principal import Principal
+from pf_kit.principal import Principal, PrincipalKind
 from pf_kit.unit import Change, View
 from pf_queue.changes import ChangeKind
 from pf_queue.clusters.domain import Flavour, FlavourChanged, FlavourFilter
@@ -44,7 +44,9 @@ class Flavours:
         if await self._store.flavour(change, draft.name) is not None:
             raise FlavourExists(f"a flavour {draft.name!r} exists; choose another name")
         await self._require_cluster(change, draft.cluster)
-        flavour = replace(draft, creator=caller.name, create_time=change.time, update_time=change.time)
+        # A service that acts for nobody is no user, though one may have its name.
+        creator = caller.name if caller.kind is PrincipalKind.USER else caller.label
+        flavour = replace(draft, creator=creator, create_time=change.time, update_time=change.time)
         flavour = replace(flavour, version=await self._store.add(change, flavour))
         change.emit(FlavourChanged(ChangeKind.CREATED, flavour, flavour.version))
         return flavour
@@ -60,16 +62,24 @@ class Flavours:
         if flavour == current:
             return current
         await self._require_cluster(change, flavour.cluster)
-        flavour = replace(flavour, update_time=change.time)
-        flavour = replace(flavour, version=await self._store.set(change, flavour))
-        change.emit(FlavourChanged(ChangeKind.UPDATED, flavour, flavour.version))
-        return flavour
+        return await self._save(change, flavour)
+
+    async def hand_over(self, change: Change, user: str, heir: str) -> None:
+        """Makes the heir the maker of all flavours that the user has made."""
+        for flavour in await self._store.made_by(change, user):
+            await self._save(change, replace(flavour, creator=heir))
 
     async def delete(self, change: Change, caller: Principal, name: str, etag: str) -> None:
         """Removes a flavour. Raises what DeleteFlavour's contract lists."""
         flavour = await self._own(change, caller, name)
         require_etag(etag, flavour.etag)
         change.emit(FlavourChanged(ChangeKind.DELETED, flavour, await self._store.remove(change, name)))
+
+    async def _save(self, change: Change, flavour: Flavour) -> Flavour:
+        flavour = replace(flavour, update_time=change.time)
+        flavour = replace(flavour, version=await self._store.set(change, flavour))
+        change.emit(FlavourChanged(ChangeKind.UPDATED, flavour, flavour.version))
+        return flavour
 
     async def _own(self, view: View, caller: Principal, name: str) -> Flavour:
         flavour = await self.get(view, name)

@@ -103,6 +103,9 @@ class MemoryFlavourStore:
     async def bound(self, view: View, cluster: str) -> Sequence[Flavour]:
         return [flavour for _, flavour in sorted(flavours_of(view).items()) if flavour.cluster == cluster]
 
+    async def made_by(self, view: View, creator: str) -> Sequence[Flavour]:
+        return [flavour for _, flavour in sorted(flavours_of(view).items()) if flavour.creator == creator]
+
     async def add(self, change: Change, flavour: Flavour) -> int:
         if flavour.name in flavours_of(change):
             raise FlavourExists(f"a flavour {flavour.name!r} exists")

@@ -95,6 +95,9 @@ class PostgresFlavourStore:
     async def bound(self, view: View, cluster: str) -> Sequence[Flavour]:
         return [_flavour(row) for row in await rows(view).fetch(self._sql["bound_flavours"], cluster)]
 
+    async def made_by(self, view: View, creator: str) -> Sequence[Flavour]:
+        return [_flavour(row) for row in await rows(view).fetch(self._sql["flavours_of"], creator)]
+
     async def add(self, change: Change, flavour: Flavour) -> int:
         values = (flavour.name, dict(flavour.resources), flavour.cluster or None, flavour.creator)
         with on_constraint(flavours_pkey=FlavourExists(f"a flavour {flavour.name!r} exists")):
@@ -104,7 +107,13 @@ class PostgresFlavourStore:
         return version
 
     async def set(self, change: Change, flavour: Flavour) -> int:
-        values = (flavour.name, dict(flavour.resources), flavour.cluster or None, flavour.update_time)
+        values = (
+            flavour.name,
+            dict(flavour.resources),
+            flavour.cluster or None,
+            flavour.creator,
+            flavour.update_time,
+        )
         version: int = await rows(change).fetchval(self._sql["set_flavour"], *values)
         return version
 

@@ -55,6 +55,9 @@ class FlavourStore(Protocol):
     async def bound(self, view: View, cluster: str) -> Sequence[Flavour]:
         """The flavours that can be used in this cluster only, by name."""
 
+    async def made_by(self, view: View, creator: str) -> Sequence[Flavour]:
+        """The flavours of one maker, by name."""
+
     async def add(self, change: Change, flavour: Flavour) -> int:
         """Keeps a new flavour and returns its version. Raises FlavourExists if the name is taken."""
 

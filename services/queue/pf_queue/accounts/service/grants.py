@@ -33,7 +33,7 @@ from pf_queue.fields import shown
 AT_ONCE = 1000
 """Grants read by one query, where all are wanted."""
 RESOURCES_LOCK = "tree"
-"""Held by every change that adds or removes a queue, and by the making of a grant."""
+"""Held by every change that adds or removes a queue or a flavour, by the making of a grant and the end of a user."""
 
 
 class Resources(Protocol):

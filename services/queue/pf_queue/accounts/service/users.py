@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from paddleflow.problems import (
     InvalidArgument,
@@ -15,7 +16,7 @@ from paddleflow.problems import (
 )
 from pf_kit.principal import Principal
 from pf_kit.unit import Change, View
-from pf_queue.accounts.domain import User, UserChanged, is_user_name
+from pf_queue.accounts.domain import ROOT, User, UserChanged, is_user_name
 from pf_queue.accounts.passwords import LONGEST, weakness
 from pf_queue.accounts.service.callers import chosen_user, is_own, require_own
 from pf_queue.accounts.service.credentials import Credentials
@@ -27,6 +28,13 @@ from pf_queue.fields import shown
 
 AT_ONCE = 1000
 """Users read by one query, where all are wanted."""
+
+
+class Belongings(Protocol):
+    """What users have made, known by those who keep it."""
+
+    async def hand_over(self, change: Change, user: str, heir: str) -> None:
+        """Makes the heir the maker of all that the user has made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +72,13 @@ def check_password(path: str, password: str, others: Sequence[Violation]) -> Non
 class Users:
     """The users, as callers may use them."""
 
-    def __init__(self, *, store: AccountStore, credentials: Credentials, grants: Grants) -> None:
+    def __init__(
+        self, *, store: AccountStore, credentials: Credentials, grants: Grants, belongings: Belongings
+    ) -> None:
         self._store = store
         self._credentials = credentials
         self._grants = grants
+        self._belongings = belongings
 
     async def draft(self, name: str, password: str) -> NewUser:
         """Checks what is asked for, and hashes: that is slow, and therefore done before a change begins."""
@@ -123,12 +134,17 @@ class Users:
         change.emit(UserChanged(ChangeKind.UPDATED, changed, version))
 
     async def delete(self, change: Change, name: str, etag: str) -> None:
-        """Removes a user, its tokens and its grants. Raises UserNotFound, UserIsRoot and EtagMismatch."""
+        """Removes a user, its tokens and its grants; what it made is root's from then on.
+
+        Whoever calls holds `RESOURCES_LOCK` too. Raises UserNotFound, UserIsRoot and EtagMismatch.
+        """
         user = await self._existing(change, name)
         if user.root:
             raise UserIsRoot("the user root cannot be deleted")
         require_etag(etag, user.etag)
         await self._grants.drop_user(change, name)
+        # Else it would belong to whoever gets the name next.
+        await self._belongings.hand_over(change, name, ROOT)
         await self._store.remove_user(change, name)
         change.emit(UserChanged(ChangeKind.DELETED, user, await self._store.next_version(change)))
 

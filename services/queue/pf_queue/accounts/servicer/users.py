@@ -15,6 +15,7 @@ from pf_kit.unit import Change, Database, View
 from pf_kit.watch import Watches
 from pf_queue.accounts.convert import USER_EVENT, existing_user, given, user_message
 from pf_queue.accounts.service import Credentials, Users
+from pf_queue.accounts.service.grants import RESOURCES_LOCK
 from pf_queue.accounts.store import LOCK
 from pf_queue.fields import require
 from pf_queue.lists import Lists
@@ -94,7 +95,11 @@ class UserServicer(auth_pb2_grpc.UserServiceServicer):
 
         with self._status_cleared():
             return await self._mutations.run(
-                request, auth_pb2.DeleteUserResponse, locks=(LOCK,), subject=f"user/{request.name}", work=work
+                request,
+                auth_pb2.DeleteUserResponse,
+                locks=(LOCK, RESOURCES_LOCK),
+                subject=f"user/{request.name}",
+                work=work,
             )
 
     async def WatchUsers(

@@ -88,6 +88,12 @@ from flavours
 where cluster = $1
 order by name
 
+-- flavours_of --
+select name, resources, cluster, creator, create_time, update_time, version
+from flavours
+where creator = $1
+order by name
+
 -- add_flavour --
 insert into flavours (name, resources, cluster, creator, create_time, update_time)
 values ($1, $2, $3, $4, $5, $6)
@@ -95,7 +101,7 @@ returning version
 
 -- set_flavour --
 update flavours
-set resources = $2, cluster = $3, update_time = $4, version = nextval('tree_version')
+set resources = $2, cluster = $3, creator = $4, update_time = $5, version = nextval('tree_version')
 where name = $1
 returning version
 
