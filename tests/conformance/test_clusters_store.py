@@ -222,6 +222,13 @@ async def test_flavours_are_listed_by_name(kept: Kept) -> None:
     assert [flavour.name for flavour in bound] == ["b0", "b1"]
 
 
+async def test_a_revision_alone_makes_no_new_version(kept: Kept) -> None:
+    await kept.add(FULL)
+    before = await kept.cluster(FULL.name)
+    await kept.change(lambda change: kept.stores.clusters.set_revision(change, FULL.name, 2**62 + 1))
+    assert await kept.cluster(FULL.name) == replace(before, revision=2**62 + 1)
+
+
 async def test_flavours_are_known_by_their_maker_which_can_change(kept: Kept) -> None:
     await kept.add(
         *(replace(FLAVOUR, name=name, creator=maker) for name, maker in (("b", "bo"), ("a", "bo"), ("c", "al")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from paddleflow.auth.v1 import auth_pb2
 from paddleflow.problems import ClusterNotFound, Code, Problem, QueueNotFound, QueueNotGranted
 from paddleflow.queue.v1 import cluster_pb2 as pb
 from paddleflow.queue.v1 import queue_pb2
+from support.callers import Caller
 from support.queue_site import QueueSite, node
 
 CREDENTIAL = b"apiVersion: v1\nkind: Config\n# nobody may read this"
@@ -28,6 +30,17 @@ async def update(site: QueueSite, *mask: str, etag: str = "", **fields: Any) -> 
     request.update_mask.paths.extend(mask or fields)
     changed: pb.Cluster = (await site.root(request)).cluster
     return changed
+
+
+async def watched(caller: Caller, name: str) -> pb.Cluster:
+    """The cluster, as a watch shows it at its beginning."""
+    async with aclosing(caller.watch(pb.WatchClustersRequest())) as pages:
+        async for page in pages:
+            for event in page.events:
+                if event.cluster.name == name:
+                    found: pb.Cluster = event.cluster
+                    return found
+    raise AssertionError(name)
 
 
 async def test_a_cluster_is_what_its_maker_says_and_what_holds_where_nothing_is_said(site: QueueSite) -> None:
@@ -118,6 +131,26 @@ async def test_a_report_of_changes_leaves_the_other_machines(site: QueueSite) ->
     assert (dict(cluster.capacity.amounts), cluster.node_count, cluster.revision) == ({"cpu": 13_000}, 3, 2)
     names = [each.name for each in await site.root.all(pb.ListNodesRequest(clusters=[site.cluster]), "nodes")]
     assert names == ["n1", "n2", "n4"]
+
+
+async def test_a_report_of_the_same_amounts_is_no_change_of_the_cluster(site: QueueSite) -> None:
+    first = await site.report(1, node("n1", cpu=1_000))
+    same = await site.report(2, node("n1", cpu=1_000, labels={"zone": "b"}))
+    assert (same.revision, same.etag, same.update_time) == (2, first.etag, first.update_time)
+    assert await get(site) == same
+    [machine] = (await site.root(pb.ListNodesRequest(clusters=[site.cluster]))).nodes
+    assert dict(machine.labels) == {"zone": "b"}
+    assert (await site.report(3, node("n1", cpu=2_000))).etag != first.etag
+
+
+async def test_how_a_cluster_is_reached_and_set_up_is_for_root(site: QueueSite) -> None:
+    await update(site, endpoint="https://k8s", setting='{"a": 1}')
+    _, caller = await site.add_user()
+    got = (await caller(pb.GetClusterRequest(name=site.cluster))).cluster
+    [listed] = (await caller(pb.ListClustersRequest(names=[site.cluster]))).clusters
+    for seen in (got, listed, await watched(caller, site.cluster)):
+        assert (seen.name, seen.endpoint, seen.setting) == (site.cluster, "", "")
+    assert (await get(site)).setting == '{"a": 1}'
 
 
 async def test_machines_are_listed_by_cluster_and_name_and_in_pages(site: QueueSite) -> None:

@@ -8,6 +8,7 @@ from paddleflow.common.v1 import event_pb2
 from paddleflow.problems import InvalidArgument, Violation
 from paddleflow.queue.v1 import cluster_pb2
 from pf_kit.events import Fact
+from pf_kit.principal import Principal
 from pf_queue.clusters.domain import (
     DEFAULT_SOURCE,
     Cluster,
@@ -71,6 +72,14 @@ def cluster_message(cluster: Cluster) -> cluster_pb2.Cluster:
         update_time=timestamp(cluster.update_time),
         etag=cluster.etag,
     )
+
+
+def shown(cluster: cluster_pb2.Cluster, caller: Principal) -> cluster_pb2.Cluster:
+    """The cluster as the caller may see it: how it is reached and set up is for root, and for services."""
+    if not caller.root:
+        cluster.ClearField("endpoint")
+        cluster.ClearField("setting")
+    return cluster
 
 
 def new_cluster(message: cluster_pb2.Cluster) -> Cluster:

@@ -75,6 +75,10 @@ class MemoryClusterStore:
         clusters_of(change)[cluster.name] = replace(cluster, version=version)
         return version
 
+    async def set_revision(self, change: Change, name: str, revision: int) -> None:
+        clusters = clusters_of(change)
+        clusters[name] = replace(clusters[name], revision=revision)
+
     async def remove(self, change: Change, name: str) -> int:
         del clusters_of(change)[name]
         nodes_of(change).pop(name, None)

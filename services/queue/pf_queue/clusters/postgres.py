@@ -51,6 +51,9 @@ class PostgresClusterStore:
         version: int = await rows(change).fetchval(self._sql["set_cluster"], *values)
         return version
 
+    async def set_revision(self, change: Change, name: str, revision: int) -> None:
+        await rows(change).execute(self._sql["set_revision"], name, revision)
+
     async def remove(self, change: Change, name: str) -> int:
         version: int = await rows(change).fetchval(self._sql["remove_cluster"], name)
         return version

@@ -121,6 +121,10 @@ class Clusters:
         sums = await asyncio.to_thread(Machines.of, nodes)
         require(machines_violations(len(nodes), sums))
         await self._store.set_nodes(change, cluster.name, nodes)
+        if sums == cluster.machines:
+            # Runtimes report every few seconds: whoever watches clusters is told when there is something to tell.
+            await self._store.set_revision(change, cluster.name, report.revision)
+            return replace(cluster, revision=report.revision)
         cluster = replace(cluster, machines=sums, revision=report.revision)
         overcommitted = await self._tenants.overcommitted(change, cluster)
         return await self._save(change, replace(cluster, overcommitted=overcommitted))

@@ -30,6 +30,9 @@ class ClusterStore(Protocol):
     async def set(self, change: Change, cluster: Cluster) -> int:
         """Replaces what is kept of an existing cluster and returns its new version."""
 
+    async def set_revision(self, change: Change, name: str, revision: int) -> None:
+        """Notes the revision of a report of machines; the cluster's version stays."""
+
     async def remove(self, change: Change, name: str) -> int:
         """Forgets a cluster, that has neither queues nor flavours, and its machines; returns the version of its end."""
 

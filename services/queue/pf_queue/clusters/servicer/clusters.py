@@ -24,6 +24,7 @@ from pf_queue.clusters.convert import (
     node_filter,
     node_message,
     report_of,
+    shown,
 )
 from pf_queue.clusters.domain import Cluster, ClusterFilter, NodePlace
 from pf_queue.clusters.service import Clusters
@@ -72,20 +73,19 @@ class ClusterServicer(cluster_pb2_grpc.ClusterServiceServicer):
         self, request: cluster_pb2.GetClusterRequest, _context: object
     ) -> cluster_pb2.GetClusterResponse:
         cluster = await self._clusters.get(self._database.newest, request.name)
-        return cluster_pb2.GetClusterResponse(cluster=cluster_message(cluster))
+        return cluster_pb2.GetClusterResponse(cluster=shown(cluster_message(cluster), current_call().principal))
 
     async def ListClusters(
         self, request: cluster_pb2.ListClustersRequest, _context: object
     ) -> cluster_pb2.ListClustersResponse:
-        view, chosen = self._database.newest, cluster_filter(request)
+        view, caller, chosen = self._database.newest, current_call().principal, cluster_filter(request)
         page = await self._lists.page(
             request,
             lambda after, limit: self._clusters.page(view, chosen, after, limit),
             lambda cluster: cluster.name,
         )
-        return cluster_pb2.ListClustersResponse(
-            clusters=map(cluster_message, page.things), next_page_token=page.next_token
-        )
+        clusters = [shown(cluster_message(cluster), caller) for cluster in page.things]
+        return cluster_pb2.ListClustersResponse(clusters=clusters, next_page_token=page.next_token)
 
     async def UpdateCluster(
         self, request: cluster_pb2.UpdateClusterRequest, _context: object
@@ -144,7 +144,10 @@ class ClusterServicer(cluster_pb2_grpc.ClusterServiceServicer):
     async def WatchClusters(
         self, request: cluster_pb2.WatchClustersRequest, _context: object
     ) -> AsyncIterator[cluster_pb2.WatchClustersResponse]:
+        caller = current_call().principal
         async for page in self._watches.watch(request.resume_token, existing=self._existing, changes=self._changes):
+            for event in page.messages:
+                shown(event.cluster, caller)
             yield cluster_pb2.WatchClustersResponse(
                 events=page.messages, resume_token=page.resume_token, bookmark=page.bookmark
             )

@@ -35,6 +35,9 @@ set
 where name = $1
 returning version
 
+-- set_revision --
+update clusters set revision = $2 where name = $1
+
 -- remove_cluster --
 delete from clusters where name = $1 returning nextval('tree_version')
 
