@@ -14,6 +14,7 @@ from paddleflow.problems import (
     FlavourNotFound,
     Immutable,
     InvalidArgument,
+    PageTokenInvalid,
     PermissionDenied,
 )
 from paddleflow.queue.v1 import cluster_pb2 as pb
@@ -140,4 +141,8 @@ async def test_each_failure_of_the_contract(site: QueueSite) -> None:
         await update(site.root, draft(site), "name")
     with pytest.raises(InvalidArgument, match="'creator' is not a field that can be changed"):
         await update(site.root, draft(site), "creator")
+    with pytest.raises(InvalidArgument, match="page_size"):
+        await site.root(pb.ListFlavoursRequest(page_size=-1))
+    with pytest.raises(PageTokenInvalid):
+        await site.root(pb.ListFlavoursRequest(page_token="x"))
     assert (await site.root(pb.GetFlavourRequest(name=made.name))).flavour == made

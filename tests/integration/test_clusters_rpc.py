@@ -321,6 +321,8 @@ FAILURES: dict[str, Failure] = {
     "report: malformed": Failure("INVALID_ARGUMENT", lambda site: site.report(1, node("")), "nodes[0].name"),
     "nodes: no such queue": Failure("QUEUE_NOT_FOUND", lambda site: site.root(pb.ListNodesRequest(queue="none"))),
     "nodes: token": Failure("PAGE_TOKEN_INVALID", lambda site: site.root(pb.ListNodesRequest(page_token="x"))),
+    "nodes: size": Failure("INVALID_ARGUMENT", lambda site: site.root(pb.ListNodesRequest(page_size=-1)), "page_size"),
+    "clusters: token": Failure("PAGE_TOKEN_INVALID", lambda site: site.root(pb.ListClustersRequest(page_token="x"))),
     "clusters: size": Failure(
         "INVALID_ARGUMENT", lambda site: site.root(pb.ListClustersRequest(page_size=-1)), "page_size"
     ),

@@ -123,6 +123,12 @@ class AuthServiceServicer(object):
 
     def ListTokens(self, request, context):
         """ListTokens returns the caller's tokens (root: of any user), newest first, without secrets. Idempotent.
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+        | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
+        | another user's, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | – |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -133,6 +139,7 @@ class AuthServiceServicer(object):
 
         | condition | code | reason | what to do |
         |---|---|---|---|
+        | no token is named | INVALID_ARGUMENT | INVALID_ARGUMENT | name one |
         | no such token, or not the caller's | NOT_FOUND | TOKEN_NOT_FOUND | – |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -155,6 +162,10 @@ class AuthServiceServicer(object):
 
     def CheckAccess(self, request, context):
         """CheckAccess tells a service whether a user may use a resource. Services keep the answer for at most 5 seconds. Idempotent.
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -500,6 +511,7 @@ class UserServiceServicer(object):
 
         | condition | code | reason | what to do |
         |---|---|---|---|
+        | no name is given | INVALID_ARGUMENT | INVALID_ARGUMENT | give one |
         | no such user | NOT_FOUND | USER_NOT_FOUND | – |
         | another user, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | – |
         """
@@ -509,6 +521,11 @@ class UserServiceServicer(object):
 
     def ListUsers(self, request, context):
         """ListUsers returns the users by name. Idempotent.
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+        | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -522,6 +539,8 @@ class UserServiceServicer(object):
         | the old password is wrong | UNAUTHENTICATED | WRONG_PASSWORD | correct it |
         | ten wrong passwords within a minute | RESOURCE_EXHAUSTED | TOO_MANY_ATTEMPTS | wait for the delay in RetryInfo |
         | password too weak | INVALID_ARGUMENT | PASSWORD_TOO_WEAK | choose a better one |
+        | password too long | INVALID_ARGUMENT | INVALID_ARGUMENT | choose a shorter one |
+        | no such user | NOT_FOUND | USER_NOT_FOUND | – |
         | another user, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | – |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -529,11 +548,13 @@ class UserServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def DeleteUser(self, request, context):
-        """DeleteUser removes a user, its tokens and its grants. Idempotent with `request_id`.
+        """DeleteUser removes a user, its tokens and its grants; flavours that it made are root's from then on. Idempotent with `request_id`.
 
         | condition | code | reason | what to do |
         |---|---|---|---|
+        | no name is given | INVALID_ARGUMENT | INVALID_ARGUMENT | give one |
         | no such user | NOT_FOUND | USER_NOT_FOUND | – |
+        | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
         | the user is root | FAILED_PRECONDITION | USER_IS_ROOT | – |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -796,6 +817,7 @@ class GrantServiceServicer(object):
 
         | condition | code | reason | what to do |
         |---|---|---|---|
+        | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
         | no such user | NOT_FOUND | USER_NOT_FOUND | – |
         | no such queue | NOT_FOUND | QUEUE_NOT_FOUND | – |
         | the user is root | FAILED_PRECONDITION | USER_IS_ROOT | nothing: root may use everything |
@@ -807,6 +829,12 @@ class GrantServiceServicer(object):
 
     def ListGrants(self, request, context):
         """ListGrants returns grants by user and resource; a user sees its own. Idempotent.
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+        | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
+        | another user's, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | – |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

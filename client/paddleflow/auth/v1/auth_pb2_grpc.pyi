@@ -58,12 +58,20 @@ class AuthServiceStub:
     | `user` does not exist | NOT_FOUND | USER_NOT_FOUND | – |
     """
     ListTokens: _grpc.UnaryUnaryMultiCallable[_auth_pb2.ListTokensRequest, _auth_pb2.ListTokensResponse]
-    """ListTokens returns the caller's tokens (root: of any user), newest first, without secrets. Idempotent."""
+    """ListTokens returns the caller's tokens (root: of any user), newest first, without secrets. Idempotent.
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+    | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
+    | another user's, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | – |
+    """
     RevokeToken: _grpc.UnaryUnaryMultiCallable[_auth_pb2.RevokeTokenRequest, _auth_pb2.RevokeTokenResponse]
     """RevokeToken ends a token: every service refuses it within 5 seconds. Idempotent.
 
     | condition | code | reason | what to do |
     |---|---|---|---|
+    | no token is named | INVALID_ARGUMENT | INVALID_ARGUMENT | name one |
     | no such token, or not the caller's | NOT_FOUND | TOKEN_NOT_FOUND | – |
     """
     ListVerificationKeys: _grpc.UnaryUnaryMultiCallable[_auth_pb2.ListVerificationKeysRequest, _auth_pb2.ListVerificationKeysResponse]
@@ -71,7 +79,12 @@ class AuthServiceStub:
     CheckToken: _grpc.UnaryUnaryMultiCallable[_auth_pb2.CheckTokenRequest, _auth_pb2.CheckTokenResponse]
     """CheckToken tells a service whether a token is still good, and what its user is. Services keep the answer for at most 5 seconds. Idempotent."""
     CheckAccess: _grpc.UnaryUnaryMultiCallable[_auth_pb2.CheckAccessRequest, _auth_pb2.CheckAccessResponse]
-    """CheckAccess tells a service whether a user may use a resource. Services keep the answer for at most 5 seconds. Idempotent."""
+    """CheckAccess tells a service whether a user may use a resource. Services keep the answer for at most 5 seconds. Idempotent.
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+    """
 
 @_typing.type_check_only
 class AuthServiceAsyncStub(AuthServiceStub):
@@ -103,12 +116,20 @@ class AuthServiceAsyncStub(AuthServiceStub):
     | `user` does not exist | NOT_FOUND | USER_NOT_FOUND | – |
     """
     ListTokens: _aio.UnaryUnaryMultiCallable[_auth_pb2.ListTokensRequest, _auth_pb2.ListTokensResponse]  # type: ignore[assignment]
-    """ListTokens returns the caller's tokens (root: of any user), newest first, without secrets. Idempotent."""
+    """ListTokens returns the caller's tokens (root: of any user), newest first, without secrets. Idempotent.
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+    | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
+    | another user's, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | – |
+    """
     RevokeToken: _aio.UnaryUnaryMultiCallable[_auth_pb2.RevokeTokenRequest, _auth_pb2.RevokeTokenResponse]  # type: ignore[assignment]
     """RevokeToken ends a token: every service refuses it within 5 seconds. Idempotent.
 
     | condition | code | reason | what to do |
     |---|---|---|---|
+    | no token is named | INVALID_ARGUMENT | INVALID_ARGUMENT | name one |
     | no such token, or not the caller's | NOT_FOUND | TOKEN_NOT_FOUND | – |
     """
     ListVerificationKeys: _aio.UnaryUnaryMultiCallable[_auth_pb2.ListVerificationKeysRequest, _auth_pb2.ListVerificationKeysResponse]  # type: ignore[assignment]
@@ -116,7 +137,12 @@ class AuthServiceAsyncStub(AuthServiceStub):
     CheckToken: _aio.UnaryUnaryMultiCallable[_auth_pb2.CheckTokenRequest, _auth_pb2.CheckTokenResponse]  # type: ignore[assignment]
     """CheckToken tells a service whether a token is still good, and what its user is. Services keep the answer for at most 5 seconds. Idempotent."""
     CheckAccess: _aio.UnaryUnaryMultiCallable[_auth_pb2.CheckAccessRequest, _auth_pb2.CheckAccessResponse]  # type: ignore[assignment]
-    """CheckAccess tells a service whether a user may use a resource. Services keep the answer for at most 5 seconds. Idempotent."""
+    """CheckAccess tells a service whether a user may use a resource. Services keep the answer for at most 5 seconds. Idempotent.
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+    """
 
 class AuthServiceServicer(metaclass=_abc_1.ABCMeta):
     """AuthService gives out tokens and answers what a token may do.
@@ -169,7 +195,14 @@ class AuthServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _auth_pb2.ListTokensRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_auth_pb2.ListTokensResponse, _abc.Awaitable[_auth_pb2.ListTokensResponse]]:
-        """ListTokens returns the caller's tokens (root: of any user), newest first, without secrets. Idempotent."""
+        """ListTokens returns the caller's tokens (root: of any user), newest first, without secrets. Idempotent.
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+        | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
+        | another user's, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | – |
+        """
 
     @_abc_1.abstractmethod
     def RevokeToken(
@@ -181,6 +214,7 @@ class AuthServiceServicer(metaclass=_abc_1.ABCMeta):
 
         | condition | code | reason | what to do |
         |---|---|---|---|
+        | no token is named | INVALID_ARGUMENT | INVALID_ARGUMENT | name one |
         | no such token, or not the caller's | NOT_FOUND | TOKEN_NOT_FOUND | – |
         """
 
@@ -206,7 +240,12 @@ class AuthServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _auth_pb2.CheckAccessRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_auth_pb2.CheckAccessResponse, _abc.Awaitable[_auth_pb2.CheckAccessResponse]]:
-        """CheckAccess tells a service whether a user may use a resource. Services keep the answer for at most 5 seconds. Idempotent."""
+        """CheckAccess tells a service whether a user may use a resource. Services keep the answer for at most 5 seconds. Idempotent.
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+        """
 
 def add_AuthServiceServicer_to_server(servicer: AuthServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
 
@@ -231,11 +270,18 @@ class UserServiceStub:
 
     | condition | code | reason | what to do |
     |---|---|---|---|
+    | no name is given | INVALID_ARGUMENT | INVALID_ARGUMENT | give one |
     | no such user | NOT_FOUND | USER_NOT_FOUND | – |
     | another user, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | – |
     """
     ListUsers: _grpc.UnaryUnaryMultiCallable[_auth_pb2.ListUsersRequest, _auth_pb2.ListUsersResponse]
-    """ListUsers returns the users by name. Idempotent."""
+    """ListUsers returns the users by name. Idempotent.
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+    | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
+    """
     SetPassword: _grpc.UnaryUnaryMultiCallable[_auth_pb2.SetPasswordRequest, _auth_pb2.SetPasswordResponse]
     """SetPassword gives a user a new password and revokes all the user's tokens. Root may set anyone else's without the old one. Idempotent with `request_id`.
 
@@ -244,14 +290,18 @@ class UserServiceStub:
     | the old password is wrong | UNAUTHENTICATED | WRONG_PASSWORD | correct it |
     | ten wrong passwords within a minute | RESOURCE_EXHAUSTED | TOO_MANY_ATTEMPTS | wait for the delay in RetryInfo |
     | password too weak | INVALID_ARGUMENT | PASSWORD_TOO_WEAK | choose a better one |
+    | password too long | INVALID_ARGUMENT | INVALID_ARGUMENT | choose a shorter one |
+    | no such user | NOT_FOUND | USER_NOT_FOUND | – |
     | another user, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | – |
     """
     DeleteUser: _grpc.UnaryUnaryMultiCallable[_auth_pb2.DeleteUserRequest, _auth_pb2.DeleteUserResponse]
-    """DeleteUser removes a user, its tokens and its grants. Idempotent with `request_id`.
+    """DeleteUser removes a user, its tokens and its grants; flavours that it made are root's from then on. Idempotent with `request_id`.
 
     | condition | code | reason | what to do |
     |---|---|---|---|
+    | no name is given | INVALID_ARGUMENT | INVALID_ARGUMENT | give one |
     | no such user | NOT_FOUND | USER_NOT_FOUND | – |
+    | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
     | the user is root | FAILED_PRECONDITION | USER_IS_ROOT | – |
     """
     WatchUsers: _grpc.UnaryStreamMultiCallable[_auth_pb2.WatchUsersRequest, _auth_pb2.WatchUsersResponse]
@@ -276,11 +326,18 @@ class UserServiceAsyncStub(UserServiceStub):
 
     | condition | code | reason | what to do |
     |---|---|---|---|
+    | no name is given | INVALID_ARGUMENT | INVALID_ARGUMENT | give one |
     | no such user | NOT_FOUND | USER_NOT_FOUND | – |
     | another user, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | – |
     """
     ListUsers: _aio.UnaryUnaryMultiCallable[_auth_pb2.ListUsersRequest, _auth_pb2.ListUsersResponse]  # type: ignore[assignment]
-    """ListUsers returns the users by name. Idempotent."""
+    """ListUsers returns the users by name. Idempotent.
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+    | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
+    """
     SetPassword: _aio.UnaryUnaryMultiCallable[_auth_pb2.SetPasswordRequest, _auth_pb2.SetPasswordResponse]  # type: ignore[assignment]
     """SetPassword gives a user a new password and revokes all the user's tokens. Root may set anyone else's without the old one. Idempotent with `request_id`.
 
@@ -289,14 +346,18 @@ class UserServiceAsyncStub(UserServiceStub):
     | the old password is wrong | UNAUTHENTICATED | WRONG_PASSWORD | correct it |
     | ten wrong passwords within a minute | RESOURCE_EXHAUSTED | TOO_MANY_ATTEMPTS | wait for the delay in RetryInfo |
     | password too weak | INVALID_ARGUMENT | PASSWORD_TOO_WEAK | choose a better one |
+    | password too long | INVALID_ARGUMENT | INVALID_ARGUMENT | choose a shorter one |
+    | no such user | NOT_FOUND | USER_NOT_FOUND | – |
     | another user, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | – |
     """
     DeleteUser: _aio.UnaryUnaryMultiCallable[_auth_pb2.DeleteUserRequest, _auth_pb2.DeleteUserResponse]  # type: ignore[assignment]
-    """DeleteUser removes a user, its tokens and its grants. Idempotent with `request_id`.
+    """DeleteUser removes a user, its tokens and its grants; flavours that it made are root's from then on. Idempotent with `request_id`.
 
     | condition | code | reason | what to do |
     |---|---|---|---|
+    | no name is given | INVALID_ARGUMENT | INVALID_ARGUMENT | give one |
     | no such user | NOT_FOUND | USER_NOT_FOUND | – |
+    | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
     | the user is root | FAILED_PRECONDITION | USER_IS_ROOT | – |
     """
     WatchUsers: _aio.UnaryStreamMultiCallable[_auth_pb2.WatchUsersRequest, _auth_pb2.WatchUsersResponse]  # type: ignore[assignment]
@@ -330,6 +391,7 @@ class UserServiceServicer(metaclass=_abc_1.ABCMeta):
 
         | condition | code | reason | what to do |
         |---|---|---|---|
+        | no name is given | INVALID_ARGUMENT | INVALID_ARGUMENT | give one |
         | no such user | NOT_FOUND | USER_NOT_FOUND | – |
         | another user, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | – |
         """
@@ -340,7 +402,13 @@ class UserServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _auth_pb2.ListUsersRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_auth_pb2.ListUsersResponse, _abc.Awaitable[_auth_pb2.ListUsersResponse]]:
-        """ListUsers returns the users by name. Idempotent."""
+        """ListUsers returns the users by name. Idempotent.
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+        | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
+        """
 
     @_abc_1.abstractmethod
     def SetPassword(
@@ -355,6 +423,8 @@ class UserServiceServicer(metaclass=_abc_1.ABCMeta):
         | the old password is wrong | UNAUTHENTICATED | WRONG_PASSWORD | correct it |
         | ten wrong passwords within a minute | RESOURCE_EXHAUSTED | TOO_MANY_ATTEMPTS | wait for the delay in RetryInfo |
         | password too weak | INVALID_ARGUMENT | PASSWORD_TOO_WEAK | choose a better one |
+        | password too long | INVALID_ARGUMENT | INVALID_ARGUMENT | choose a shorter one |
+        | no such user | NOT_FOUND | USER_NOT_FOUND | – |
         | another user, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | – |
         """
 
@@ -364,11 +434,13 @@ class UserServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _auth_pb2.DeleteUserRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_auth_pb2.DeleteUserResponse, _abc.Awaitable[_auth_pb2.DeleteUserResponse]]:
-        """DeleteUser removes a user, its tokens and its grants. Idempotent with `request_id`.
+        """DeleteUser removes a user, its tokens and its grants; flavours that it made are root's from then on. Idempotent with `request_id`.
 
         | condition | code | reason | what to do |
         |---|---|---|---|
+        | no name is given | INVALID_ARGUMENT | INVALID_ARGUMENT | give one |
         | no such user | NOT_FOUND | USER_NOT_FOUND | – |
+        | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
         | the user is root | FAILED_PRECONDITION | USER_IS_ROOT | – |
         """
 
@@ -394,13 +466,21 @@ class GrantServiceStub:
 
     | condition | code | reason | what to do |
     |---|---|---|---|
+    | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
     | no such user | NOT_FOUND | USER_NOT_FOUND | – |
     | no such queue | NOT_FOUND | QUEUE_NOT_FOUND | – |
     | the user is root | FAILED_PRECONDITION | USER_IS_ROOT | nothing: root may use everything |
     | the grant exists | ALREADY_EXISTS | GRANT_EXISTS | nothing |
     """
     ListGrants: _grpc.UnaryUnaryMultiCallable[_auth_pb2.ListGrantsRequest, _auth_pb2.ListGrantsResponse]
-    """ListGrants returns grants by user and resource; a user sees its own. Idempotent."""
+    """ListGrants returns grants by user and resource; a user sees its own. Idempotent.
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+    | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
+    | another user's, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | – |
+    """
     DeleteGrant: _grpc.UnaryUnaryMultiCallable[_auth_pb2.DeleteGrantRequest, _auth_pb2.DeleteGrantResponse]
     """DeleteGrant takes a grant back: every service refuses within 5 seconds. Idempotent with `request_id`.
 
@@ -421,13 +501,21 @@ class GrantServiceAsyncStub(GrantServiceStub):
 
     | condition | code | reason | what to do |
     |---|---|---|---|
+    | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
     | no such user | NOT_FOUND | USER_NOT_FOUND | – |
     | no such queue | NOT_FOUND | QUEUE_NOT_FOUND | – |
     | the user is root | FAILED_PRECONDITION | USER_IS_ROOT | nothing: root may use everything |
     | the grant exists | ALREADY_EXISTS | GRANT_EXISTS | nothing |
     """
     ListGrants: _aio.UnaryUnaryMultiCallable[_auth_pb2.ListGrantsRequest, _auth_pb2.ListGrantsResponse]  # type: ignore[assignment]
-    """ListGrants returns grants by user and resource; a user sees its own. Idempotent."""
+    """ListGrants returns grants by user and resource; a user sees its own. Idempotent.
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+    | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
+    | another user's, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | – |
+    """
     DeleteGrant: _aio.UnaryUnaryMultiCallable[_auth_pb2.DeleteGrantRequest, _auth_pb2.DeleteGrantResponse]  # type: ignore[assignment]
     """DeleteGrant takes a grant back: every service refuses within 5 seconds. Idempotent with `request_id`.
 
@@ -451,6 +539,7 @@ class GrantServiceServicer(metaclass=_abc_1.ABCMeta):
 
         | condition | code | reason | what to do |
         |---|---|---|---|
+        | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
         | no such user | NOT_FOUND | USER_NOT_FOUND | – |
         | no such queue | NOT_FOUND | QUEUE_NOT_FOUND | – |
         | the user is root | FAILED_PRECONDITION | USER_IS_ROOT | nothing: root may use everything |
@@ -463,7 +552,14 @@ class GrantServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _auth_pb2.ListGrantsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_auth_pb2.ListGrantsResponse, _abc.Awaitable[_auth_pb2.ListGrantsResponse]]:
-        """ListGrants returns grants by user and resource; a user sees its own. Idempotent."""
+        """ListGrants returns grants by user and resource; a user sees its own. Idempotent.
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+        | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
+        | another user's, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | – |
+        """
 
     @_abc_1.abstractmethod
     def DeleteGrant(

@@ -100,7 +100,7 @@ class Cluster(_message.Message):
     description: _builtins.str
     """What it is, for people."""
     endpoint: _builtins.str
-    """How to reach it: the address of the API server. Empty for a local cluster."""
+    """How to reach it: the address of the API server. Empty for a local cluster, and when shown to others than root and services."""
     type: Global___ClusterType.ValueType
     """What runs the workloads."""
     version: _builtins.str
@@ -108,7 +108,7 @@ class Cluster(_message.Message):
     source: _builtins.str
     """Where the machines are, for people; empty at creation means `OnPremise`."""
     setting: _builtins.str
-    """Settings of the runtime, as a JSON object."""
+    """Settings of the runtime, as a JSON object. Empty when shown to others than root and services: they may tell how the runtime is got into."""
     credential: _builtins.bytes
     """Input only: the kubeconfig. Kept encrypted and never shown; see `has_credential`."""
     status: Global___ClusterStatus.ValueType
@@ -118,7 +118,9 @@ class Cluster(_message.Message):
     node_count: _builtins.int
     """Output only. The number of machines reported."""
     revision: _builtins.int
-    """Output only. The revision of the newest report of machines; 0 as long as nothing was reported."""
+    """Output only. The revision of the newest report of machines; 0 as long as nothing was reported. A report that changes no amounts changes nothing else of the cluster: neither its etag nor
+    what watchers are told.
+    """
     overcommitted: _builtins.bool
     """Output only. True if the guarantees of its queues are more than its machines: machines have gone. Guarantees cannot all be kept until machines come back or queues are lowered."""
     etag: _builtins.str
@@ -206,7 +208,7 @@ class Node(_message.Message):
     schedulable: _builtins.bool
     """False if nothing new may start on it."""
     dedicated_queue: _builtins.str
-    """The queue of physical isolation that has it for itself; empty: shared."""
+    """The queue of physical isolation that has it for itself; empty: shared. As long as there is no such queue, nobody can use it."""
     cluster: _builtins.str
     """Output only. Its cluster."""
     @_builtins.property
@@ -253,7 +255,7 @@ class Flavour(_message.Message):
     cluster: _builtins.str
     """The only cluster it can be used in; empty means any."""
     creator: _builtins.str
-    """Output only. The user who made it."""
+    """Output only. The user who made it, root after that user is deleted; for a service that acted for nobody `service/<name>`."""
     etag: _builtins.str
     """Output only. Changes with every change of the flavour."""
     @_builtins.property

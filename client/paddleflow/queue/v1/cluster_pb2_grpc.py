@@ -106,6 +106,11 @@ class ClusterServiceServicer(object):
 
     def ListClusters(self, request, context):
         """ListClusters returns the clusters by name. Idempotent.
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+        | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -118,6 +123,7 @@ class ClusterServiceServicer(object):
         |---|---|---|---|
         | no such cluster | NOT_FOUND | CLUSTER_NOT_FOUND | – |
         | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
+        | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
         | a namespace would go that a queue uses | FAILED_PRECONDITION | NAMESPACE_IN_USE | delete the queue first |
         | the name would change | FAILED_PRECONDITION | IMMUTABLE | make a new cluster |
         """
@@ -131,6 +137,7 @@ class ClusterServiceServicer(object):
         | condition | code | reason | what to do |
         |---|---|---|---|
         | no such cluster | NOT_FOUND | CLUSTER_NOT_FOUND | – |
+        | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
         | it has queues or flavours, and `cascade` is false | FAILED_PRECONDITION | CLUSTER_NOT_EMPTY | delete them, or pass cascade |
         | one of its queues has unfinished workloads | FAILED_PRECONDITION | QUEUE_NOT_EMPTY | stop them first |
         """
@@ -145,6 +152,7 @@ class ClusterServiceServicer(object):
         | condition | code | reason | what to do |
         |---|---|---|---|
         | no such cluster | NOT_FOUND | CLUSTER_NOT_FOUND | – |
+        | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
         | a newer report is stored | FAILED_PRECONDITION | STALE_REVISION | read the machines again, report with a higher revision |
         | `base_revision` is not the stored one | FAILED_PRECONDITION | STALE_REVISION | report all machines |
         """
@@ -154,6 +162,13 @@ class ClusterServiceServicer(object):
 
     def ListNodes(self, request, context):
         """ListNodes returns the machines of clusters, by cluster and name. Idempotent.
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+        | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
+        | no such queue | NOT_FOUND | QUEUE_NOT_FOUND | – |
+        | the queue is not granted to the caller | PERMISSION_DENIED | QUEUE_NOT_GRANTED | ask root for a grant |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -510,6 +525,11 @@ class FlavourServiceServicer(object):
 
     def ListFlavours(self, request, context):
         """ListFlavours returns the flavours by name. Idempotent.
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+        | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -522,14 +542,23 @@ class FlavourServiceServicer(object):
         |---|---|---|---|
         | no such flavour | NOT_FOUND | FLAVOUR_NOT_FOUND | – |
         | the caller did not make it | PERMISSION_DENIED | PERMISSION_DENIED | – |
+        | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
         | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
+        | no such cluster | NOT_FOUND | CLUSTER_NOT_FOUND | – |
+        | the name would change | FAILED_PRECONDITION | IMMUTABLE | make a new flavour |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteFlavour(self, request, context):
-        """DeleteFlavour removes a flavour; for its maker and root. Fails like UpdateFlavour. Idempotent with `request_id`.
+        """DeleteFlavour removes a flavour; for its maker and root. Idempotent with `request_id`.
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | no such flavour | NOT_FOUND | FLAVOUR_NOT_FOUND | – |
+        | the caller did not make it | PERMISSION_DENIED | PERMISSION_DENIED | – |
+        | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

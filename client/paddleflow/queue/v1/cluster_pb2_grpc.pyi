@@ -49,7 +49,13 @@ class ClusterServiceStub:
     | no such cluster | NOT_FOUND | CLUSTER_NOT_FOUND | – |
     """
     ListClusters: _grpc.UnaryUnaryMultiCallable[_cluster_pb2.ListClustersRequest, _cluster_pb2.ListClustersResponse]
-    """ListClusters returns the clusters by name. Idempotent."""
+    """ListClusters returns the clusters by name. Idempotent.
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+    | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
+    """
     UpdateCluster: _grpc.UnaryUnaryMultiCallable[_cluster_pb2.UpdateClusterRequest, _cluster_pb2.UpdateClusterResponse]
     """UpdateCluster changes the fields named in `update_mask`. Idempotent with `request_id`.
 
@@ -57,6 +63,7 @@ class ClusterServiceStub:
     |---|---|---|---|
     | no such cluster | NOT_FOUND | CLUSTER_NOT_FOUND | – |
     | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
+    | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
     | a namespace would go that a queue uses | FAILED_PRECONDITION | NAMESPACE_IN_USE | delete the queue first |
     | the name would change | FAILED_PRECONDITION | IMMUTABLE | make a new cluster |
     """
@@ -66,6 +73,7 @@ class ClusterServiceStub:
     | condition | code | reason | what to do |
     |---|---|---|---|
     | no such cluster | NOT_FOUND | CLUSTER_NOT_FOUND | – |
+    | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
     | it has queues or flavours, and `cascade` is false | FAILED_PRECONDITION | CLUSTER_NOT_EMPTY | delete them, or pass cascade |
     | one of its queues has unfinished workloads | FAILED_PRECONDITION | QUEUE_NOT_EMPTY | stop them first |
     """
@@ -76,11 +84,20 @@ class ClusterServiceStub:
     | condition | code | reason | what to do |
     |---|---|---|---|
     | no such cluster | NOT_FOUND | CLUSTER_NOT_FOUND | – |
+    | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
     | a newer report is stored | FAILED_PRECONDITION | STALE_REVISION | read the machines again, report with a higher revision |
     | `base_revision` is not the stored one | FAILED_PRECONDITION | STALE_REVISION | report all machines |
     """
     ListNodes: _grpc.UnaryUnaryMultiCallable[_cluster_pb2.ListNodesRequest, _cluster_pb2.ListNodesResponse]
-    """ListNodes returns the machines of clusters, by cluster and name. Idempotent."""
+    """ListNodes returns the machines of clusters, by cluster and name. Idempotent.
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+    | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
+    | no such queue | NOT_FOUND | QUEUE_NOT_FOUND | – |
+    | the queue is not granted to the caller | PERMISSION_DENIED | QUEUE_NOT_GRANTED | ask root for a grant |
+    """
     WatchClusters: _grpc.UnaryStreamMultiCallable[_cluster_pb2.WatchClustersRequest, _cluster_pb2.WatchClustersResponse]
     """WatchClusters streams the clusters as they are, then every change. See QueueService.WatchQueues for how a watch behaves."""
 
@@ -105,7 +122,13 @@ class ClusterServiceAsyncStub(ClusterServiceStub):
     | no such cluster | NOT_FOUND | CLUSTER_NOT_FOUND | – |
     """
     ListClusters: _aio.UnaryUnaryMultiCallable[_cluster_pb2.ListClustersRequest, _cluster_pb2.ListClustersResponse]  # type: ignore[assignment]
-    """ListClusters returns the clusters by name. Idempotent."""
+    """ListClusters returns the clusters by name. Idempotent.
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+    | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
+    """
     UpdateCluster: _aio.UnaryUnaryMultiCallable[_cluster_pb2.UpdateClusterRequest, _cluster_pb2.UpdateClusterResponse]  # type: ignore[assignment]
     """UpdateCluster changes the fields named in `update_mask`. Idempotent with `request_id`.
 
@@ -113,6 +136,7 @@ class ClusterServiceAsyncStub(ClusterServiceStub):
     |---|---|---|---|
     | no such cluster | NOT_FOUND | CLUSTER_NOT_FOUND | – |
     | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
+    | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
     | a namespace would go that a queue uses | FAILED_PRECONDITION | NAMESPACE_IN_USE | delete the queue first |
     | the name would change | FAILED_PRECONDITION | IMMUTABLE | make a new cluster |
     """
@@ -122,6 +146,7 @@ class ClusterServiceAsyncStub(ClusterServiceStub):
     | condition | code | reason | what to do |
     |---|---|---|---|
     | no such cluster | NOT_FOUND | CLUSTER_NOT_FOUND | – |
+    | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
     | it has queues or flavours, and `cascade` is false | FAILED_PRECONDITION | CLUSTER_NOT_EMPTY | delete them, or pass cascade |
     | one of its queues has unfinished workloads | FAILED_PRECONDITION | QUEUE_NOT_EMPTY | stop them first |
     """
@@ -132,11 +157,20 @@ class ClusterServiceAsyncStub(ClusterServiceStub):
     | condition | code | reason | what to do |
     |---|---|---|---|
     | no such cluster | NOT_FOUND | CLUSTER_NOT_FOUND | – |
+    | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
     | a newer report is stored | FAILED_PRECONDITION | STALE_REVISION | read the machines again, report with a higher revision |
     | `base_revision` is not the stored one | FAILED_PRECONDITION | STALE_REVISION | report all machines |
     """
     ListNodes: _aio.UnaryUnaryMultiCallable[_cluster_pb2.ListNodesRequest, _cluster_pb2.ListNodesResponse]  # type: ignore[assignment]
-    """ListNodes returns the machines of clusters, by cluster and name. Idempotent."""
+    """ListNodes returns the machines of clusters, by cluster and name. Idempotent.
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+    | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
+    | no such queue | NOT_FOUND | QUEUE_NOT_FOUND | – |
+    | the queue is not granted to the caller | PERMISSION_DENIED | QUEUE_NOT_GRANTED | ask root for a grant |
+    """
     WatchClusters: _aio.UnaryStreamMultiCallable[_cluster_pb2.WatchClustersRequest, _cluster_pb2.WatchClustersResponse]  # type: ignore[assignment]
     """WatchClusters streams the clusters as they are, then every change. See QueueService.WatchQueues for how a watch behaves."""
 
@@ -176,7 +210,13 @@ class ClusterServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _cluster_pb2.ListClustersRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_cluster_pb2.ListClustersResponse, _abc.Awaitable[_cluster_pb2.ListClustersResponse]]:
-        """ListClusters returns the clusters by name. Idempotent."""
+        """ListClusters returns the clusters by name. Idempotent.
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+        | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
+        """
 
     @_abc_1.abstractmethod
     def UpdateCluster(
@@ -190,6 +230,7 @@ class ClusterServiceServicer(metaclass=_abc_1.ABCMeta):
         |---|---|---|---|
         | no such cluster | NOT_FOUND | CLUSTER_NOT_FOUND | – |
         | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
+        | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
         | a namespace would go that a queue uses | FAILED_PRECONDITION | NAMESPACE_IN_USE | delete the queue first |
         | the name would change | FAILED_PRECONDITION | IMMUTABLE | make a new cluster |
         """
@@ -205,6 +246,7 @@ class ClusterServiceServicer(metaclass=_abc_1.ABCMeta):
         | condition | code | reason | what to do |
         |---|---|---|---|
         | no such cluster | NOT_FOUND | CLUSTER_NOT_FOUND | – |
+        | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
         | it has queues or flavours, and `cascade` is false | FAILED_PRECONDITION | CLUSTER_NOT_EMPTY | delete them, or pass cascade |
         | one of its queues has unfinished workloads | FAILED_PRECONDITION | QUEUE_NOT_EMPTY | stop them first |
         """
@@ -221,6 +263,7 @@ class ClusterServiceServicer(metaclass=_abc_1.ABCMeta):
         | condition | code | reason | what to do |
         |---|---|---|---|
         | no such cluster | NOT_FOUND | CLUSTER_NOT_FOUND | – |
+        | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
         | a newer report is stored | FAILED_PRECONDITION | STALE_REVISION | read the machines again, report with a higher revision |
         | `base_revision` is not the stored one | FAILED_PRECONDITION | STALE_REVISION | report all machines |
         """
@@ -231,7 +274,15 @@ class ClusterServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _cluster_pb2.ListNodesRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_cluster_pb2.ListNodesResponse, _abc.Awaitable[_cluster_pb2.ListNodesResponse]]:
-        """ListNodes returns the machines of clusters, by cluster and name. Idempotent."""
+        """ListNodes returns the machines of clusters, by cluster and name. Idempotent.
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+        | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
+        | no such queue | NOT_FOUND | QUEUE_NOT_FOUND | – |
+        | the queue is not granted to the caller | PERMISSION_DENIED | QUEUE_NOT_GRANTED | ask root for a grant |
+        """
 
     @_abc_1.abstractmethod
     def WatchClusters(
@@ -267,7 +318,13 @@ class FlavourServiceStub:
     | no such flavour | NOT_FOUND | FLAVOUR_NOT_FOUND | – |
     """
     ListFlavours: _grpc.UnaryUnaryMultiCallable[_cluster_pb2.ListFlavoursRequest, _cluster_pb2.ListFlavoursResponse]
-    """ListFlavours returns the flavours by name. Idempotent."""
+    """ListFlavours returns the flavours by name. Idempotent.
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+    | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
+    """
     UpdateFlavour: _grpc.UnaryUnaryMultiCallable[_cluster_pb2.UpdateFlavourRequest, _cluster_pb2.UpdateFlavourResponse]
     """UpdateFlavour changes the fields named in `update_mask`; for its maker and root. Workloads that were submitted with it keep what they asked for. Idempotent with `request_id`.
 
@@ -275,10 +332,20 @@ class FlavourServiceStub:
     |---|---|---|---|
     | no such flavour | NOT_FOUND | FLAVOUR_NOT_FOUND | – |
     | the caller did not make it | PERMISSION_DENIED | PERMISSION_DENIED | – |
+    | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
     | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
+    | no such cluster | NOT_FOUND | CLUSTER_NOT_FOUND | – |
+    | the name would change | FAILED_PRECONDITION | IMMUTABLE | make a new flavour |
     """
     DeleteFlavour: _grpc.UnaryUnaryMultiCallable[_cluster_pb2.DeleteFlavourRequest, _cluster_pb2.DeleteFlavourResponse]
-    """DeleteFlavour removes a flavour; for its maker and root. Fails like UpdateFlavour. Idempotent with `request_id`."""
+    """DeleteFlavour removes a flavour; for its maker and root. Idempotent with `request_id`.
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | no such flavour | NOT_FOUND | FLAVOUR_NOT_FOUND | – |
+    | the caller did not make it | PERMISSION_DENIED | PERMISSION_DENIED | – |
+    | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
+    """
     WatchFlavours: _grpc.UnaryStreamMultiCallable[_cluster_pb2.WatchFlavoursRequest, _cluster_pb2.WatchFlavoursResponse]
     """WatchFlavours streams the flavours as they are, then every change. See QueueService.WatchQueues for how a watch behaves."""
 
@@ -304,7 +371,13 @@ class FlavourServiceAsyncStub(FlavourServiceStub):
     | no such flavour | NOT_FOUND | FLAVOUR_NOT_FOUND | – |
     """
     ListFlavours: _aio.UnaryUnaryMultiCallable[_cluster_pb2.ListFlavoursRequest, _cluster_pb2.ListFlavoursResponse]  # type: ignore[assignment]
-    """ListFlavours returns the flavours by name. Idempotent."""
+    """ListFlavours returns the flavours by name. Idempotent.
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+    | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
+    """
     UpdateFlavour: _aio.UnaryUnaryMultiCallable[_cluster_pb2.UpdateFlavourRequest, _cluster_pb2.UpdateFlavourResponse]  # type: ignore[assignment]
     """UpdateFlavour changes the fields named in `update_mask`; for its maker and root. Workloads that were submitted with it keep what they asked for. Idempotent with `request_id`.
 
@@ -312,10 +385,20 @@ class FlavourServiceAsyncStub(FlavourServiceStub):
     |---|---|---|---|
     | no such flavour | NOT_FOUND | FLAVOUR_NOT_FOUND | – |
     | the caller did not make it | PERMISSION_DENIED | PERMISSION_DENIED | – |
+    | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
     | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
+    | no such cluster | NOT_FOUND | CLUSTER_NOT_FOUND | – |
+    | the name would change | FAILED_PRECONDITION | IMMUTABLE | make a new flavour |
     """
     DeleteFlavour: _aio.UnaryUnaryMultiCallable[_cluster_pb2.DeleteFlavourRequest, _cluster_pb2.DeleteFlavourResponse]  # type: ignore[assignment]
-    """DeleteFlavour removes a flavour; for its maker and root. Fails like UpdateFlavour. Idempotent with `request_id`."""
+    """DeleteFlavour removes a flavour; for its maker and root. Idempotent with `request_id`.
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | no such flavour | NOT_FOUND | FLAVOUR_NOT_FOUND | – |
+    | the caller did not make it | PERMISSION_DENIED | PERMISSION_DENIED | – |
+    | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
+    """
     WatchFlavours: _aio.UnaryStreamMultiCallable[_cluster_pb2.WatchFlavoursRequest, _cluster_pb2.WatchFlavoursResponse]  # type: ignore[assignment]
     """WatchFlavours streams the flavours as they are, then every change. See QueueService.WatchQueues for how a watch behaves."""
 
@@ -356,7 +439,13 @@ class FlavourServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _cluster_pb2.ListFlavoursRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_cluster_pb2.ListFlavoursResponse, _abc.Awaitable[_cluster_pb2.ListFlavoursResponse]]:
-        """ListFlavours returns the flavours by name. Idempotent."""
+        """ListFlavours returns the flavours by name. Idempotent.
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+        | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
+        """
 
     @_abc_1.abstractmethod
     def UpdateFlavour(
@@ -370,7 +459,10 @@ class FlavourServiceServicer(metaclass=_abc_1.ABCMeta):
         |---|---|---|---|
         | no such flavour | NOT_FOUND | FLAVOUR_NOT_FOUND | – |
         | the caller did not make it | PERMISSION_DENIED | PERMISSION_DENIED | – |
+        | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
         | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
+        | no such cluster | NOT_FOUND | CLUSTER_NOT_FOUND | – |
+        | the name would change | FAILED_PRECONDITION | IMMUTABLE | make a new flavour |
         """
 
     @_abc_1.abstractmethod
@@ -379,7 +471,14 @@ class FlavourServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _cluster_pb2.DeleteFlavourRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_cluster_pb2.DeleteFlavourResponse, _abc.Awaitable[_cluster_pb2.DeleteFlavourResponse]]:
-        """DeleteFlavour removes a flavour; for its maker and root. Fails like UpdateFlavour. Idempotent with `request_id`."""
+        """DeleteFlavour removes a flavour; for its maker and root. Idempotent with `request_id`.
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | no such flavour | NOT_FOUND | FLAVOUR_NOT_FOUND | – |
+        | the caller did not make it | PERMISSION_DENIED | PERMISSION_DENIED | – |
+        | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
+        """
 
     @_abc_1.abstractmethod
     def WatchFlavours(

@@ -220,7 +220,7 @@ class Queue(_message.Message):
     name: _builtins.str
     """Unique in the installation: lower-case letters, digits and `-`, beginning and ending with a letter or digit, at most 63 characters."""
     cluster: _builtins.str
-    """The cluster whose machines it shares. Cannot be changed. Empty at creation means the only cluster, if there is one."""
+    """The cluster whose machines it shares. Cannot be changed. Empty at creation means that of the parent; at the top the only cluster, if there is one."""
     namespace: _builtins.str
     """The namespace its workloads run in. Cannot be changed. Empty at creation means `default`."""
     quota_type: Global___QuotaType.ValueType

@@ -68,7 +68,13 @@ class QueueServiceStub:
     | not granted to the caller | PERMISSION_DENIED | QUEUE_NOT_GRANTED | ask root for a grant |
     """
     ListQueues: _grpc.UnaryUnaryMultiCallable[_queue_pb2.ListQueuesRequest, _queue_pb2.ListQueuesResponse]
-    """ListQueues returns the queues the caller may see, by name. Idempotent."""
+    """ListQueues returns the queues the caller may see, by name. Idempotent.
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+    | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
+    """
     UpdateQueue: _grpc.UnaryUnaryMultiCallable[_queue_pb2.UpdateQueueRequest, _queue_pb2.UpdateQueueResponse]
     """UpdateQueue changes the fields named in `update_mask`. Idempotent with `request_id`. Fails like CreateQueue, and:
 
@@ -164,7 +170,13 @@ class QueueServiceAsyncStub(QueueServiceStub):
     | not granted to the caller | PERMISSION_DENIED | QUEUE_NOT_GRANTED | ask root for a grant |
     """
     ListQueues: _aio.UnaryUnaryMultiCallable[_queue_pb2.ListQueuesRequest, _queue_pb2.ListQueuesResponse]  # type: ignore[assignment]
-    """ListQueues returns the queues the caller may see, by name. Idempotent."""
+    """ListQueues returns the queues the caller may see, by name. Idempotent.
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+    | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
+    """
     UpdateQueue: _aio.UnaryUnaryMultiCallable[_queue_pb2.UpdateQueueRequest, _queue_pb2.UpdateQueueResponse]  # type: ignore[assignment]
     """UpdateQueue changes the fields named in `update_mask`. Idempotent with `request_id`. Fails like CreateQueue, and:
 
@@ -275,7 +287,13 @@ class QueueServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _queue_pb2.ListQueuesRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_queue_pb2.ListQueuesResponse, _abc.Awaitable[_queue_pb2.ListQueuesResponse]]:
-        """ListQueues returns the queues the caller may see, by name. Idempotent."""
+        """ListQueues returns the queues the caller may see, by name. Idempotent.
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+        | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
+        """
 
     @_abc_1.abstractmethod
     def UpdateQueue(
