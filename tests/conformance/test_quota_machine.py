@@ -28,11 +28,12 @@ from pf_kit.unit import Change, Database
 from pf_queue.accounts.domain import Lifetimes
 from pf_queue.accounts.passwords import Passwords
 from pf_queue.accounts.store import LOCK as ACCOUNTS_LOCK
+from pf_queue.changes import UNBORN
 from pf_queue.clusters.domain import Cluster, ClusterType, Machines, Node, Report
 from pf_queue.clusters.store import TREE_LOCK
 from pf_queue.facts import encode
 from pf_queue.parts import Parts, Stores, put_together
-from pf_queue.quota.domain import UNBORN, Isolation, Queue, QueueFilter, QuotaType, Standing, StateEvent
+from pf_queue.quota.domain import Isolation, Queue, QueueFilter, QuotaType, Standing, StateEvent
 from pf_queue.resources import Resources
 from support.databases import migrated
 from support.stores import emptied, memory_stores, postgres_stores

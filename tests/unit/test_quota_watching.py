@@ -20,12 +20,12 @@ from pf_kit.unit import View
 from pf_queue.accounts.domain import GrantKey, Lifetimes, ResourceKind, User
 from pf_queue.accounts.passwords import Passwords
 from pf_queue.accounts.store import LOCK as ACCOUNTS_LOCK
-from pf_queue.changes import ChangeKind
+from pf_queue.changes import UNBORN, ChangeKind
 from pf_queue.clusters.domain import Cluster, ClusterType
 from pf_queue.clusters.store import TREE_LOCK
 from pf_queue.parts import put_together
 from pf_queue.quota.convert import queue_message
-from pf_queue.quota.domain import UNBORN, QueueChanged, QueueFilter, Standing
+from pf_queue.quota.domain import QueueChanged, QueueFilter, Standing
 from pf_queue.quota.ports import Granted
 from pf_queue.quota.resumption import MOST
 from pf_queue.quota.watching import GrantedQueues

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from enum import StrEnum
+
+UNBORN = datetime(1970, 1, 1, tzinfo=UTC)
+"""The times of what is not stored yet."""
 
 
 class ChangeKind(StrEnum):

@@ -11,6 +11,8 @@ from pf_queue.resources import LARGEST, MOST_NAMES, NAME
 
 DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 """What DNS (RFC 1123) and Kubernetes take as a label."""
+FILTER_LENGTH = 255
+"""Characters of a word to list by."""
 MOST_LABELS = 64
 LABEL_LENGTH = 256
 MOST_VIOLATIONS = 10

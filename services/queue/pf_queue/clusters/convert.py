@@ -31,12 +31,11 @@ from pf_queue.clusters.fields import (
     flavour_violations,
     node_violations,
 )
-from pf_queue.fields import labels, plain_text, require
+from pf_queue.fields import FILTER_LENGTH, labels, plain_text, require
 from pf_queue.wire import CHANGE_KINDS, enum_value, resources_message, resources_of, timestamp
 
 CLUSTER_EVENT = cluster_pb2.ClusterEvent.DESCRIPTOR.full_name
 FLAVOUR_EVENT = cluster_pb2.FlavourEvent.DESCRIPTOR.full_name
-FILTER_LENGTH = 255
 MOST_CHOSEN = 1_000
 """Names in a filter."""
 
@@ -74,7 +73,7 @@ def cluster_message(cluster: Cluster) -> cluster_pb2.Cluster:
     )
 
 
-def shown(cluster: cluster_pb2.Cluster, caller: Principal) -> cluster_pb2.Cluster:
+def visible_to(caller: Principal, cluster: cluster_pb2.Cluster) -> cluster_pb2.Cluster:
     """The cluster as the caller may see it: how it is reached and set up is for root, and for services."""
     if not caller.root:
         cluster.ClearField("endpoint")

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 
-from pf_queue.changes import ChangeKind
+from pf_queue.changes import UNBORN, ChangeKind
 from pf_queue.resources import NOTHING, Resources
 
 DEFAULT_SOURCE = "OnPremise"
-UNBORN = datetime(1970, 1, 1, tzinfo=UTC)
-"""The times of what is not stored yet."""
 
 
 class ClusterType(StrEnum):

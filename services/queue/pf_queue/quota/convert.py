@@ -8,7 +8,7 @@ from paddleflow.common.v1 import event_pb2
 from paddleflow.problems import Violation
 from paddleflow.queue.v1 import queue_pb2
 from pf_kit.events import Fact
-from pf_queue.fields import labels, plain_text, require
+from pf_queue.fields import FILTER_LENGTH, labels, plain_text, require
 from pf_queue.quota.domain import (
     DEFAULT_NAMESPACE,
     DEFAULT_WEIGHT,
@@ -27,7 +27,6 @@ from pf_queue.resources import NOTHING
 from pf_queue.wire import CHANGE_KINDS, enum_value, resources_message, resources_of, timestamp
 
 QUEUE_EVENT = queue_pb2.QueueEvent.DESCRIPTOR.full_name
-FILTER_LENGTH = 255
 
 QUOTA_TYPES = {
     QuotaType.ELASTIC: queue_pb2.QUOTA_TYPE_ELASTIC,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 
 from paddleflow.problems import QueueStateConflict
-from pf_queue.changes import ChangeKind
+from pf_queue.changes import UNBORN, ChangeKind
 from pf_queue.resources import NOTHING, Resources
 
 DEFAULT_NAMESPACE = "default"
@@ -17,8 +17,6 @@ RESERVED_NAME = "default"
 """Kept free, as in PaddleFlow 1: Volcano has a queue of this name in every cluster."""
 DEEPEST = 16
 """Queues from the top of a tree to its bottom."""
-UNBORN = datetime(1970, 1, 1, tzinfo=UTC)
-"""The times of a queue that is not stored yet."""
 
 
 class QuotaType(StrEnum):

@@ -14,8 +14,8 @@ from pf_kit.principal import Principal
 from pf_kit.unit import Database, View
 from pf_queue.accounts.convert import GRANT_EVENT
 from pf_queue.accounts.domain import ResourceKind
-from pf_queue.fields import plain_text, require
-from pf_queue.quota.convert import FILTER_LENGTH, QUEUE_EVENT, existing, queue_message
+from pf_queue.fields import FILTER_LENGTH, plain_text, require
+from pf_queue.quota.convert import QUEUE_EVENT, existing, queue_message
 from pf_queue.quota.domain import QueueFilter
 from pf_queue.quota.ports import Granted
 from pf_queue.quota.resumption import Since, since

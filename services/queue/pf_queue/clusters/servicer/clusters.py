@@ -24,7 +24,7 @@ from pf_queue.clusters.convert import (
     node_filter,
     node_message,
     report_of,
-    shown,
+    visible_to,
 )
 from pf_queue.clusters.domain import Cluster, ClusterFilter, NodePlace
 from pf_queue.clusters.service import Clusters
@@ -73,7 +73,7 @@ class ClusterServicer(cluster_pb2_grpc.ClusterServiceServicer):
         self, request: cluster_pb2.GetClusterRequest, _context: object
     ) -> cluster_pb2.GetClusterResponse:
         cluster = await self._clusters.get(self._database.newest, request.name)
-        return cluster_pb2.GetClusterResponse(cluster=shown(cluster_message(cluster), current_call().principal))
+        return cluster_pb2.GetClusterResponse(cluster=visible_to(current_call().principal, cluster_message(cluster)))
 
     async def ListClusters(
         self, request: cluster_pb2.ListClustersRequest, _context: object
@@ -84,7 +84,7 @@ class ClusterServicer(cluster_pb2_grpc.ClusterServiceServicer):
             lambda after, limit: self._clusters.page(view, chosen, after, limit),
             lambda cluster: cluster.name,
         )
-        clusters = [shown(cluster_message(cluster), caller) for cluster in page.things]
+        clusters = [visible_to(caller, cluster_message(cluster)) for cluster in page.things]
         return cluster_pb2.ListClustersResponse(clusters=clusters, next_page_token=page.next_token)
 
     async def UpdateCluster(
@@ -147,7 +147,7 @@ class ClusterServicer(cluster_pb2_grpc.ClusterServiceServicer):
         caller = current_call().principal
         async for page in self._watches.watch(request.resume_token, existing=self._existing, changes=self._changes):
             for event in page.messages:
-                shown(event.cluster, caller)
+                visible_to(caller, event.cluster)
             yield cluster_pb2.WatchClustersResponse(
                 events=page.messages, resume_token=page.resume_token, bookmark=page.bookmark
             )
