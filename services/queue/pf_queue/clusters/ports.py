@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from pf_kit.principal import Principal
@@ -18,6 +18,9 @@ class Tenants(Protocol):
 
     async def overcommitted(self, view: View, cluster: Cluster) -> bool:
         """True if the guarantees of the cluster's queues are more than its machines."""
+
+    async def isolated(self, view: View, cluster: str) -> Collection[str]:
+        """The queues of the cluster that have machines for themselves."""
 
     async def pool(self, view: View, caller: Principal, queue: str) -> Pool:
         """The machines that a queue can use. Raises QueueNotFound and QueueNotGranted."""

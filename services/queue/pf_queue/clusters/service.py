@@ -7,6 +7,7 @@ grants too.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -54,6 +55,9 @@ EDITABLE = Editable(
     ),
     attributes={"version": "software_version"},
 )
+MOST_TOLD = 10
+"""Queues named in one line of the log."""
+logger = logging.getLogger(__name__)
 
 
 class Clusters:
@@ -125,6 +129,7 @@ class Clusters:
             # Runtimes report every few seconds: whoever watches clusters is told when there is something to tell.
             await self._store.set_revision(change, cluster.name, report.revision)
             return replace(cluster, revision=report.revision)
+        await self._warn_of_idle(change, cluster.name, sums)
         cluster = replace(cluster, machines=sums, revision=report.revision)
         overcommitted = await self._tenants.overcommitted(change, cluster)
         return await self._save(change, replace(cluster, overcommitted=overcommitted))
@@ -135,6 +140,11 @@ class Clusters:
         """Machines after this place; if a queue is named, those that it can use."""
         pool = await self._tenants.pool(view, caller, queue) if queue else None
         return await self._store.nodes(view, replace(chosen, pool=pool), after, limit)
+
+    async def _warn_of_idle(self, view: View, cluster: str, sums: Machines) -> None:
+        if idle := sums.dedicated.keys() - set(await self._tenants.isolated(view, cluster)):
+            told = {"cluster": cluster, "queues": sorted(idle)[:MOST_TOLD]}
+            logger.warning("machines are dedicated to queues that are missing or not isolated: they idle", extra=told)
 
     async def _save(self, change: Change, cluster: Cluster) -> Cluster:
         cluster = replace(cluster, update_time=change.time)

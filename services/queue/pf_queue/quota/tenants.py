@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from pf_kit.principal import Principal
 from pf_kit.unit import Change, View
@@ -26,6 +26,9 @@ class QueueTenants:
 
     async def overcommitted(self, view: View, cluster: Cluster) -> bool:
         return await self._commitments.exceed(view, cluster)
+
+    async def isolated(self, view: View, cluster: str) -> Collection[str]:
+        return (await self._store.promises(view, cluster)).isolated.keys()
 
     async def pool(self, view: View, caller: Principal, queue: str) -> Pool:
         standing = await self._queues.get(view, caller, queue)
