@@ -14,7 +14,8 @@ from support.stacks import Stack, new_stack, wait_until
 
 SENTINEL = "chaos-is-over"
 WORKERS = 3
-CATCH_UP_SECONDS = 60.0
+PATIENCE = 120.0
+"""Seconds in which everything must be well again after the last kill, on a busy machine too."""
 
 
 @pytest.mark.xdist_group("stack")
@@ -45,9 +46,9 @@ async def endure(stack: Stack, *, kills: int, seed: int) -> None:
                 work.create_task(worker.run(stop))
             await killer.run(kills)
             stop.set()
-        await asyncio.to_thread(wait_until, lambda: bool(stack.status()["ready"]))
+        await asyncio.to_thread(wait_until, lambda: bool(stack.status()["ready"]), PATIENCE)
         await client.queues.create(Queue(SENTINEL, max={"cpu": 1000}))
-        await asyncio.wait_for(watch, CATCH_UP_SECONDS)
+        await asyncio.wait_for(watch, PATIENCE)
         listed = {queue.name: queue.max["cpu"] async for queue in client.queues.list(name_prefix="chaos-")}
         audited = Counter([record.subject async for record in client.audit.list()])
     assert ledger.changes > kills

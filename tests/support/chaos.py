@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import signal
 import uuid
@@ -16,7 +17,7 @@ from random import Random
 import psutil
 
 from paddleflow.aio import AsyncPaddleFlow
-from paddleflow.aio import connect as connect_async
+from paddleflow.connection import Connection
 from paddleflow.models.queues import Queue
 from paddleflow.models.watches import Bookmark, Change, Reset
 from paddleflow.problems import DeadlineExceeded, Unavailable
@@ -34,10 +35,10 @@ PAUSE = (0.1, 1.2)
 
 
 def connect(stack: Stack) -> AsyncPaddleFlow:
-    """A client that finds the stack wherever it listens: the socket stays where it is."""
+    """A client that finds the stack wherever it listens, as the socket stays where it is, and that never gives up."""
     entry = stack.entry
     socket = Layout(stack.data, is_default=False).socket("queue")
-    return connect_async(f"unix:{socket}", user=entry.name, password=entry.password)
+    return AsyncPaddleFlow(Connection(f"unix:{socket}", user=entry.name, password=entry.password, patience=math.inf))
 
 
 @dataclass(slots=True)

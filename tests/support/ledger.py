@@ -173,9 +173,9 @@ class World:
         return rows(self.other.newest)
 
     def _bus(self) -> RedisStream:
-        redis = open_redis(self._redis_url, timeout=0.5)
+        redis = open_redis(self._redis_url)
         self._stack.push_async_callback(redis.aclose)
-        return RedisStream(redis, SOURCE)
+        return RedisStream(redis, SOURCE, timeout=0.5)
 
     def _start(self, running: Coroutine[Any, Any, None]) -> Running:
         task = asyncio.create_task(running)

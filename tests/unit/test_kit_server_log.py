@@ -65,21 +65,22 @@ def test_a_line_inside_of_a_call_names_it(written: io.StringIO) -> None:
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
-        (f"sent Bearer {TOKEN} to it", "sent Bearer *** to it"),
-        (f"token {TOKEN}, end", "token ***, end"),
+        ("sent Bearer TOKEN to it", "sent Bearer *** to it"),
+        ("token TOKEN, end", "token ***, end"),
         ("postgresql://u:p4ss@host/db", "postgresql://u:***@host/db"),
         ("password=p4ss user=u", "password=*** user=u"),
         ('{"password": "p4ss word", "user": "u"}', '{"password": ***, "user": "u"}'),
         ("LoginRequest(user='u', password='p4ss')", "LoginRequest(user='u', password=***)"),
         ("secret_access_key: p4ss", "secret_access_key: ***"),
         ('user: "u"\npassword: "p4ss"\n', 'user: "u"\npassword: ***\n'),
-        (KEY.decode(), "***\n"),
+        ("KEY", "***\n"),
         ("http://host:8080/path is no password", "http://host:8080/path is no password"),
         ("the token is good", "the token is good"),
     ],
 )
 def test_what_looks_like_a_secret_is_masked(text: str, kept: str) -> None:
-    assert redact(text) == kept
+    # Put in here: they are new in each process, and test runners compare the names of tests.
+    assert redact(text.replace("TOKEN", TOKEN).replace("KEY", KEY.decode())) == kept
 
 
 @given(st.text(max_size=200))

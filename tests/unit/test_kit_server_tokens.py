@@ -58,6 +58,9 @@ class Source:
     def __post_init__(self) -> None:
         self.gate.set()
 
+    def recent(self, token_id: str) -> TokenState | None:
+        return None if self.problem else self.state
+
     async def check(self, token_id: str) -> TokenState | None:
         self.asked += 1
         state, problem = self.state, self.problem
@@ -120,27 +123,28 @@ def with_another_algorithm() -> str:
     return jwt.encode({"sub": "user/root"}, pem, algorithm="ES256", headers={"kid": Signer(KEY).key_id})
 
 
-@pytest.mark.parametrize(
-    "token",
-    [
-        "",
-        "nonsense",
-        "a.b.c",
-        "x" * 5000,
-        "é.é.é",
-        Signer(KEY).sign(ALICE)[:-4] + "AAAA",
-        Signer(new_private_key()).sign(ALICE),
-        jwt.encode({"sub": "user/root"}, "", algorithm="none"),
-        with_another_algorithm(),
-        forged(iss="elsewhere"),
-        forged(exp=None),
-        forged(iat=None),
-        forged(jti=None),
-        forged(sub=None),
-        forged(exp="soon"),
-        forged(iat=NOW + 200),
-    ],
-)
+# Named, because the keys are new in each process: test runners compare the names of tests.
+NO_TOKENS = {
+    "empty": "",
+    "a word": "nonsense",
+    "three letters": "a.b.c",
+    "too long": "x" * 5000,
+    "not ASCII": "é.é.é",
+    "a changed signature": Signer(KEY).sign(ALICE)[:-4] + "AAAA",
+    "another key": Signer(new_private_key()).sign(ALICE),
+    "no algorithm": jwt.encode({"sub": "user/root"}, "", algorithm="none"),
+    "another algorithm": with_another_algorithm(),
+    "another issuer": forged(iss="elsewhere"),
+    "no end": forged(exp=None),
+    "no beginning": forged(iat=None),
+    "no id": forged(jti=None),
+    "no subject": forged(sub=None),
+    "a word for its end": forged(exp="soon"),
+    "not begun": forged(iat=NOW + 200),
+}
+
+
+@pytest.mark.parametrize("token", NO_TOKENS.values(), ids=NO_TOKENS.keys())
 def test_what_is_no_token_of_ours_is_refused(token: str) -> None:
     with pytest.raises(TokenInvalid):
         verifier(HandClock()).verify(token)
@@ -331,6 +335,58 @@ async def test_a_known_token_is_refused_once_it_is_revoked() -> None:
     clock.ticks = FRESH
     with pytest.raises(TokenRevoked):
         await authenticator.authenticate(sent(ALICE))
+
+
+def recalled(authenticator: TokenAuthenticator, metadata: Metadata) -> str | None:
+    principal = authenticator.recall(metadata)
+    return principal.label if principal else None
+
+
+async def test_a_caller_is_recalled_while_nobody_needs_to_be_asked() -> None:
+    clock, source = HandClock(), Source()
+    authenticator = TokenAuthenticator(verifier(clock), CachedTokenStatus(source, clock), clock)
+    assert recalled(authenticator, sent(ALICE)) is None
+    await authenticator.authenticate(sent(ALICE))
+    assert recalled(authenticator, sent(ALICE)) == "user/alice"
+    assert recalled(authenticator, sent(ALICE, x_paddleflow_on_behalf_of="root")) is None
+    assert recalled(authenticator, {}) is None
+    clock.ticks = FRESH
+    assert recalled(authenticator, sent(ALICE)) is None
+    await authenticator.authenticate(sent(ALICE))
+    assert recalled(authenticator, sent(ALICE)) == "user/alice"
+    clock.wall = ALICE.expires + LEEWAY + 1
+    assert recalled(authenticator, sent(ALICE)) is None
+
+
+async def test_nobody_is_recalled_who_was_never_let_in() -> None:
+    clock, source = HandClock(), Source(None)
+    authenticator = TokenAuthenticator(verifier(clock), CachedTokenStatus(source, clock), clock)
+    for _ in range(2):
+        with pytest.raises(TokenRevoked):
+            await authenticator.authenticate(sent(ALICE))
+        assert recalled(authenticator, sent(ALICE)) is None
+
+
+async def test_a_revoked_token_is_recalled_no_more() -> None:
+    clock, source = HandClock(), Source()
+    status = CachedTokenStatus(source, clock)
+    authenticator = TokenAuthenticator(verifier(clock), status, clock)
+    await authenticator.authenticate(sent(ALICE))
+    status.forget("t1")
+    assert recalled(authenticator, sent(ALICE)) is None
+    source.state = TokenState(good=False, user="alice", root=False)
+    with pytest.raises(TokenRevoked):
+        await authenticator.authenticate(sent(ALICE))
+    assert recalled(authenticator, sent(ALICE)) is None
+
+
+async def test_a_service_is_recalled_for_itself_only() -> None:
+    clock = HandClock()
+    authenticator = TokenAuthenticator(verifier(clock), Source(), clock)
+    job = replace(ALICE, subject="service/job")
+    await authenticator.authenticate(sent(job, x_paddleflow_on_behalf_of="bob"))
+    assert recalled(authenticator, sent(job)) == "service/job"
+    assert recalled(authenticator, sent(job, x_paddleflow_on_behalf_of="bob")) is None
 
 
 async def test_a_known_user_who_becomes_root_is_root() -> None:

@@ -27,7 +27,7 @@ from pf_kit.clock import SystemClock
 from pf_kit.events import BEGINNING, Cursor, Event, Fact, Moment
 from pf_kit.memory import MemoryDatabase, tables
 from pf_kit.principal import ANONYMOUS, Principal
-from pf_kit.resume import Place, parse_resume_token, resume_token
+from pf_kit.resume import LARGEST, Place, parse_resume_token, resume_token
 from pf_kit.unit import View
 from pf_kit.watch import PAGE, Watches, WatchPage
 
@@ -173,7 +173,7 @@ def test_any_text_is_a_token_or_is_refused(text: str) -> None:
 
 
 @given(
-    st.builds(Cursor, st.integers(0, 2**63), st.integers(0, 2**63)),
+    st.builds(Cursor, st.integers(0, LARGEST), st.integers(0, LARGEST)),
     st.none() | st.builds(Moment, st.integers(0, 2**63), st.integers(0, 2**63), st.frozensets(st.integers(0, 2**63))),
 )
 def test_a_token_gives_its_place_back(cursor: Cursor, moment: Moment | None) -> None:

@@ -49,6 +49,18 @@ def rules(services: Iterable[ServiceDescriptor]) -> Mapping[str, Rule]:
     return {f"/{method.containing_service.full_name}/{method.name}": _rule(method) for method in _methods(services)}
 
 
+def official(services: Iterable[ServiceDescriptor]) -> Mapping[str, Rule]:
+    """The rule of each method of the official services among these, which is the same for all."""
+    return {
+        f"/{service.full_name}/{method.name}": Rule(
+            Access.ANYONE, leader=False, mutation=False, streaming=_streaming(method)
+        )
+        for service in services
+        if service.full_name in EXEMPT
+        for method in service.methods
+    }
+
+
 def _methods(services: Iterable[ServiceDescriptor]) -> Iterator[MethodDescriptor]:
     for service in services:
         if service.full_name not in EXEMPT:
@@ -64,8 +76,12 @@ def _rule(method: MethodDescriptor) -> Rule:
         access=Access(rule.access),
         leader=rule.leader,
         mutation=options.idempotency_level != MethodOptions.NO_SIDE_EFFECTS,
-        streaming=method.client_streaming or method.server_streaming,
+        streaming=_streaming(method),
     )
+
+
+def _streaming(method: MethodDescriptor) -> bool:
+    return method.client_streaming or method.server_streaming
 
 
 def authorise(access: Access, principal: Principal) -> None:

@@ -50,8 +50,18 @@ class TokenStatus(Protocol):
         """The state of the token; None if it is not known, hence not good. Raises Unavailable if nobody can tell."""
 
 
+class RememberingStatus(TokenStatus, Protocol):
+    """Remembers its answers for a while."""
+
+    def recent(self, token_id: str) -> TokenState | None:
+        """The state of the token, if it was asked for just now; else None."""
+
+
 class Authenticator(Protocol):
     """Knows callers."""
+
+    def recall(self, metadata: Metadata) -> Principal | None:
+        """The caller, if it has called before and nobody needs to be asked; else None, whatever is the reason."""
 
     async def authenticate(self, metadata: Metadata) -> Principal:
         """The caller; ANONYMOUS without a token. Raises Unauthenticated if the token is not good."""
@@ -81,11 +91,24 @@ class TokenAuthenticator:
     because to begin a SHA-256 costs more than all the rest that is done here for a known caller.
     """
 
-    def __init__(self, verifier: Verifier, status: TokenStatus, clock: Clock) -> None:
+    def __init__(self, verifier: Verifier, status: RememberingStatus, clock: Clock) -> None:
         self._verifier = verifier
         self._status = status
         self._clock = clock
         self._known: dict[bytes, _Known] = {}
+
+    def recall(self, metadata: Metadata) -> Principal | None:
+        sent = metadata.get(AUTHORIZATION)
+        if not isinstance(sent, str) or ON_BEHALF_OF in metadata:
+            return None
+        known = self._known.get(blake2s(sent.encode()).digest())
+        if known is None or self._clock.now() > known.ends:
+            return None
+        principal = known.principal
+        if principal.kind is PrincipalKind.SERVICE:
+            return principal
+        state = self._status.recent(principal.token_id)
+        return principal if state is not None and state is known.state else None
 
     async def authenticate(self, metadata: Metadata) -> Principal:
         sent = metadata.get(AUTHORIZATION)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pf_kit.principal import Principal
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One RPC under way."""
+class Call(NamedTuple):
+    """One RPC under way. A tuple, because each call makes one, and a frozen dataclass takes three times as long."""
 
     method: str
     """For example ``/paddleflow.queue.v1.QueueService/CreateQueue``."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from grpc import aio
 from opentelemetry.trace import Span
@@ -29,9 +29,18 @@ logger = logging.getLogger("pf_kit.calls")
 Context: TypeAlias = "aio.ServicerContext[Any, Any]"
 R = TypeVar("R")
 
-SENT: ContextVar[Sequence[tuple[str, str | bytes]]] = ContextVar("paddleflow-metadata")
-"""The metadata of the call that the running task serves, set when its handler is found: gRPC makes it anew, from C,
-each time that it is asked for."""
+
+class Known(NamedTuple):
+    """A caller who was known when the handler of its call was found, before the request came."""
+
+    metadata: Metadata
+    principal: Principal
+    since: float
+    """In `time.monotonic` seconds."""
+
+
+KNOWN: ContextVar[Known] = ContextVar("paddleflow-known")
+"""The known caller whose call the running task serves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +80,7 @@ class Served:
     def __init__(self, method: Method, context: Context) -> None:
         self._method = method
         self._context = context
-        self._started = time.monotonic()
+        self.started = time.monotonic()
 
     def enter(self) -> None:
         """Counts the call, whoever makes it."""
@@ -89,7 +98,7 @@ class Served:
             self._begin_span(str(metadata.get(tracing.TRACEPARENT, "")))
         remaining: float | None = context.time_remaining()
         self.hurried = remaining is None or remaining > method.longest
-        ends = self._started + (method.longest if self.hurried or remaining is None else remaining)
+        ends = self.started + (method.longest if self.hurried or remaining is None else remaining)
         CURRENT.set(Call(method.path, principal, context.peer(), self._trace, ends))
 
     async def in_time(self, work: Awaitable[R]) -> R:
@@ -118,15 +127,15 @@ class Served:
 
     def end(self) -> None:
         """Gives back what the call held, and tells of it."""
-        seconds = time.monotonic() - self._started
+        seconds, method = time.monotonic() - self.started, self._method
         if self._known:
-            self._method.limit.forget(self._principal)
+            method.limit.forget(self._principal)
         if self._entered:
-            self._method.limit.leave()
-        self._method.metrics.record(self._code, seconds)
+            method.limit.leave()
+        method.metrics.record(self._code, seconds)
         if self._span is not None:
             tracing.end(self._span, self._code, self._principal.label)
-        usual = self._code == "OK" and seconds < self._method.slow and not self._method.rule.mutation
+        usual = self._code == "OK" and seconds < method.slow and not method.rule.mutation
         level = logging.DEBUG if usual else logging.INFO
         if logger.isEnabledFor(level):
             logger.log(level, "call", extra=self._told(seconds))

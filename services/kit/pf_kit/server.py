@@ -18,7 +18,7 @@ from prometheus_client import CollectorRegistry
 
 from paddleflow.channel import MAX_MESSAGE_BYTES, open_channel_without_retries
 from paddleflow.common.v1 import event_pb2_grpc, info_pb2_grpc
-from pf_kit.access import rules
+from pf_kit.access import official, rules
 from pf_kit.admin import AdminPort
 from pf_kit.auth import Authenticator
 from pf_kit.boundary import Boundary, Surroundings
@@ -42,6 +42,9 @@ S = TypeVar("S")
 REFUSING = 0.05
 """Seconds for which a server that drains refuses calls before it stops. gRPC would drop those that it has received but
 not begun, as CANCELLED, which few clients try again; what is refused they do try again."""
+OFFICIALS = 100
+"""Calls and streams of health and reflection at once. They have a limit of their own, so that a full server still tells
+that it lives, and so that strangers who hold them keep nobody else out."""
 LEAVE = 1.0
 """Seconds after the last call in which watches have ended; other streams are cut off then."""
 
@@ -114,7 +117,8 @@ class ServiceServer:
         admin = AdminPort(self._service.registry, lambda: self._health.ready)
         forwarder = Forwarder(self._service.leader, self._open_channel)
         boundary = Boundary(self._surroundings(forwarder), self._handlers.handlers)
-        server = self._assembled(boundary)
+        server = aio.server(options=_options(self._settings.limits))
+        server.add_generic_rpc_handlers((boundary,))
         async with admin.listening(self._settings.admin) as self.admin_port:
             credentials = server_credentials(self._settings.tls)
             self.addresses = tuple(listen(server, self._settings.listen, credentials))
@@ -163,27 +167,20 @@ class ServiceServer:
         reflected = reflection.aio.ReflectionServicer([*self._handlers.services, reflection.SERVICE_NAME])
         self.add(reflection_pb2_grpc.add_ServerReflectionServicer_to_server, reflected)
 
-    def _assembled(self, boundary: Boundary) -> aio.Server:
-        limits = self._settings.limits
-        server = aio.server(
-            options=_options(limits),
-            # The limits proper are ours. This one also counts calls whose request has not come yet, and health checks.
-            maximum_concurrent_rpcs=2 * (limits.calls + limits.streams),
-        )
-        server.add_generic_rpc_handlers((boundary,))
-        return server
-
     def _surroundings(self, forwarder: Forwarder) -> Surroundings:
         metrics = RpcMetrics(self._service.registry)
         metrics.show("call", self._calls)
         metrics.show("stream", self._streams)
         pool = descriptor_pool.Default()
+        services = [pool.FindServiceByName(name) for name in self._handlers.services]
         return Surroundings(
             domain=f"paddleflow.{self._service.name}",
-            rules=rules(pool.FindServiceByName(name) for name in self._handlers.services),
+            rules=rules(services),
+            official=official(services),
             authenticator=self._service.authenticator,
             calls=self._calls,
             streams=self._streams,
+            officials=Limit(OFFICIALS, OFFICIALS),
             metrics=metrics,
             tracing=self._service.tracing,
             forwarder=forwarder,

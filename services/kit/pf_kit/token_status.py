@@ -42,6 +42,10 @@ class CachedTokenStatus:
         self._answers: OrderedDict[str, _Answer] = OrderedDict()
         self._asking: dict[str, asyncio.Task[TokenState | None]] = {}
 
+    def recent(self, token_id: str) -> TokenState | None:
+        answer = self._answers.get(token_id)
+        return answer.state if answer is not None and self._age(answer) < FRESH else None
+
     async def check(self, token_id: str) -> TokenState | None:
         answer = self._answers.get(token_id)
         if answer is not None and self._age(answer) < FRESH:

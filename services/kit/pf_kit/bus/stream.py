@@ -6,8 +6,10 @@ what is missing.
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, TypeAlias, cast
 
 from google.protobuf.message import DecodeError
@@ -32,7 +34,8 @@ KEPT_SECONDS = 7 * 24 * 3600
 """After this time without an event the stream goes, as that of an epoch which is over."""
 READ_BATCHES = 16
 """At most so many messages are read, and then applied, at once."""
-
+PATIENCE = 2.0
+"""Seconds that Redis may take: the bus is only the faster way, and nobody waits for it."""
 
 Entries: TypeAlias = "list[tuple[bytes, list[tuple[bytes, dict[bytes, bytes]]]]]"
 """What XREAD returns: entries of streams, an entry being its id and its fields."""
@@ -42,12 +45,14 @@ class BusUnavailable(Unavailable):
     """The event bus does not answer."""
 
 
-def open_redis(url: str, timeout: float = 2.0) -> Redis:
-    """A client that gives up soon: the bus is only the faster way, and nobody waits for it."""
+def open_redis(url: str, timeout: float = PATIENCE) -> Redis:
+    """A client that gives up soon. It only times how long it connects: what it would do to time each command loses a
+    cancellation that comes as the command is sent, before Python 3.12 (python/cpython#86296).
+    """
     return Redis.from_url(
         url,
         protocol=2,
-        socket_timeout=timeout,
+        socket_timeout=None,
         socket_connect_timeout=timeout,
         retry=Retry(NoBackoff(), 0),
         health_check_interval=0,
@@ -57,9 +62,10 @@ def open_redis(url: str, timeout: float = 2.0) -> Redis:
 class RedisStream:
     """One service's stream."""
 
-    def __init__(self, redis: Redis, source: str) -> None:
+    def __init__(self, redis: Redis, source: str, timeout: float = PATIENCE) -> None:
         self._redis = redis
         self._source = source
+        self._timeout = timeout
 
     def key(self, epoch: str) -> str:
         """The stream of one life of the service."""
@@ -86,26 +92,31 @@ class RedisStream:
                 message: dict[FieldT, EncodableT] = {FIELD: batch_message(batch).SerializeToString()}
                 await pipeline.xadd(self.key(batch.epoch), message, id=str(batch.last), maxlen=KEPT_BATCHES)
             await pipeline.expire(self.key(batches[-1].epoch), KEPT_SECONDS)
-            try:
+            async with self._answered("publish events"):
                 replies: list[Any] = await pipeline.execute(raise_on_error=False)
-            except (RedisError, OSError) as error:
-                raise BusUnavailable(f"cannot publish events: {error}") from error
         return [reply for reply in replies if isinstance(reply, Exception) and not _is_repetition(reply)]
 
     async def _forget(self, epoch: str) -> None:
-        try:
+        async with self._answered("make room for events"):
             await self._redis.delete(self.key(epoch))
-        except (RedisError, OSError) as error:
-            raise BusUnavailable(f"cannot make room for events: {error}") from error
 
     async def read(self, position: Position, patience: float) -> list[Batch]:
         """The batches that end after a place; waits for so many seconds if there are none."""
-        try:
-            streams: dict[KeyT, StreamIdT] = {self.key(position.epoch): str(position.cursor)}
+        streams: dict[KeyT, StreamIdT] = {self.key(position.epoch): str(position.cursor)}
+        async with self._answered("read events", patience):
             found = await self._redis.xread(streams, count=READ_BATCHES, block=round(patience * 1000))
-        except (RedisError, OSError) as error:
-            raise BusUnavailable(f"cannot read events: {error}") from error
         return [_parsed(fields) for _, entries in cast("Entries", found) for _, fields in entries]
+
+    @asynccontextmanager
+    async def _answered(self, what: str, longer: float = 0.0) -> AsyncIterator[None]:
+        """Inside, a Redis that fails, or that does not answer in time, is `BusUnavailable`."""
+        try:
+            async with asyncio.timeout(self._timeout + longer):
+                yield
+        except TimeoutError:
+            raise BusUnavailable(f"cannot {what}: Redis does not answer") from None
+        except (RedisError, OSError) as error:
+            raise BusUnavailable(f"cannot {what}: {error}") from error
 
 
 def _parsed(fields: dict[bytes, bytes]) -> Batch:

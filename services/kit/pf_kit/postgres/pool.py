@@ -132,4 +132,5 @@ async def _renew(raw: RawPool, lifetime: float) -> None:
 async def _close(raw: RawPool, patience: float) -> None:
     """Lets go of all connections; those still in use after a while are cut."""
     with suppress(TimeoutError):
-        await asyncio.wait_for(raw.close(), patience)
+        async with asyncio.timeout(patience):
+            await raw.close()
