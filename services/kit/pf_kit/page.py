@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from hashlib import blake2b
 from hmac import compare_digest
 
 from google.protobuf.message import Message
 
 from paddleflow.problems import InvalidArgument, PageTokenInvalid, Violation
+from pf_kit.base64url import decoded, encoded
 
 DEFAULT_SIZE = 50
 MAX_SIZE = 1000
@@ -46,15 +46,14 @@ class PageTokens:
         if not position:
             return ""
         place = position.encode()
-        return urlsafe_b64encode(self._mac(place, scope) + place).rstrip(b"=").decode()
+        return encoded(self._mac(place, scope) + place)
 
     def decode(self, token: str, scope: bytes) -> str:
         """The position of a token; the empty token, which begins a list, has the empty position."""
         if not token:
             return ""
         try:
-            # Python's decoder passes over foreign characters, but then the hash does not fit.
-            raw = urlsafe_b64decode(token.encode("ascii") + b"=" * (-len(token) % 4))
+            raw = decoded(token)
         except ValueError:
             raise PageTokenInvalid from None
         mac, place = raw[:_MAC_BYTES], raw[_MAC_BYTES:]
