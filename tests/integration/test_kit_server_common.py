@@ -115,6 +115,14 @@ async def test_events_of_another_life_and_lost_events_are_expired(echo: Running)
     assert type(await problem(events(echo, limit=-1))) is InvalidArgument
 
 
+@pytest.mark.parametrize("place", [{"xid": 2**63, "id": 1}, {"xid": 1, "id": 2**63}, {"xid": 2**64 - 1}])
+async def test_a_place_that_no_event_can_have_is_refused(echo: Running, place: dict[str, int]) -> None:
+    await put(echo, "a")
+    refused = await problem(events(echo, after={"epoch": (await events(echo)).previous.epoch, **place}))
+    assert type(refused) is InvalidArgument
+    assert refused.violations[0].field == "after"
+
+
 async def test_a_batch_of_events_fits_into_a_message(echo: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(servicers, "MAX_BATCH_BYTES", 2500)
     await put(echo, *"abcde")

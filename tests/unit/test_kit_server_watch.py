@@ -24,10 +24,10 @@ from paddleflow.problems import (
 from pf_kit import tail
 from pf_kit.call import CURRENT, Call
 from pf_kit.clock import SystemClock
-from pf_kit.events import BEGINNING, Cursor, Event, Fact, Moment
+from pf_kit.events import BEGINNING, LARGEST, Cursor, Event, Fact, Moment
 from pf_kit.memory import MemoryDatabase, tables
 from pf_kit.principal import ANONYMOUS, Principal
-from pf_kit.resume import LARGEST, Place, parse_resume_token, resume_token
+from pf_kit.resume import Place, parse_resume_token, resume_token
 from pf_kit.unit import View
 from pf_kit.watch import PAGE, Watches, WatchPage
 
@@ -164,6 +164,14 @@ async def test_a_resumed_watch_tells_when_it_has_caught_up() -> None:
 async def test_what_is_no_token_is_refused(token: str) -> None:
     async with Store().running() as store:
         assert type(await ending(store.watch(token))) is ResumeTokenInvalid
+
+
+@pytest.mark.parametrize("foreign", ["*", "****", "\n", " ", "=", "===="])
+def test_a_token_with_foreign_characters_is_refused(foreign: str) -> None:
+    token = resume_token("epoch", Place(Cursor(3, 4), None))
+    for place in (0, len(token) // 2, len(token)):
+        with pytest.raises(ResumeTokenInvalid):
+            parse_resume_token("epoch", token[:place] + foreign + token[place:])
 
 
 @given(st.text())

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+LARGEST = 2**63 - 1
+"""The largest number in a cursor; Postgres counts no further."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Cursor:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
 
 from paddleflow.problems import ResumeTokenExpired, ResumeTokenInvalid
-from pf_kit.events import Cursor, Event, Moment
+from pf_kit.base64url import decoded, encoded
+from pf_kit.events import LARGEST, Cursor, Event, Moment
 
 LONGEST = 4096
 """Characters of a token: room for a snapshot with more transactions under way than there are connections."""
-LARGEST = 2**63 - 1
-"""The largest number in a place; Postgres counts events no further."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ class Place:
 def resume_token(epoch: str, place: Place) -> str:
     """The token of a place. It tells nothing that is secret, and whoever forges one deceives only itself."""
     text = f"{epoch}/{place.cursor}/{place.moment or ''}"
-    return urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+    return encoded(text.encode())
 
 
 def parse_resume_token(epoch: str, token: str) -> Place:
@@ -46,8 +44,7 @@ def parse_resume_token(epoch: str, token: str) -> Place:
     if len(token) > LONGEST:
         raise ResumeTokenInvalid
     try:
-        text = urlsafe_b64decode(token.encode("ascii") + b"=" * (-len(token) % 4)).decode()
-        told, cursor, moment = text.split("/")
+        told, cursor, moment = decoded(token).decode().split("/")
         place = Place(Cursor.parse(cursor), Moment.parse(moment) if moment else None)
     except ValueError:
         raise ResumeTokenInvalid from None

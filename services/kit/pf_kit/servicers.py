@@ -10,7 +10,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from paddleflow.common.v1 import event_pb2, event_pb2_grpc, info_pb2, info_pb2_grpc
 from paddleflow.problems import InvalidArgument, ResumeTokenExpired, Violation
 from pf_kit.bus.codec import Batch, batch_message, parse_cursor, position_message
-from pf_kit.events import Event
+from pf_kit.events import LARGEST, Cursor, Event
 from pf_kit.page import PageTokens, list_scope, page_size
 from pf_kit.unit import AuditFilter, AuditRecord, Database, EventLog
 
@@ -62,7 +62,7 @@ class EventServicer(event_pb2_grpc.EventServiceServicer):
         if request.HasField("after"):
             if request.after.epoch != self._log.epoch:
                 raise ResumeTokenExpired("The position is of another life of the database; read the state anew.")
-            after = parse_cursor(request.after)
+            after = _place(request.after)
         events = await self._log.events_after(after, _limit(request.limit))
         batch = Batch(self._log.epoch, after, _fitting(events))
         return event_pb2.ListEventsResponse(batch=batch_message(batch))
@@ -71,6 +71,13 @@ class EventServicer(event_pb2_grpc.EventServiceServicer):
         self, _request: event_pb2.GetEventHeadRequest, _context: object
     ) -> event_pb2.GetEventHeadResponse:
         return event_pb2.GetEventHeadResponse(head=position_message(self._log.epoch, await self._log.head()))
+
+
+def _place(message: event_pb2.Position) -> Cursor:
+    after = parse_cursor(message)
+    if max(after.xid, after.id) > LARGEST:
+        raise InvalidArgument.of(Violation("after", f"must have numbers of at most {LARGEST}"))
+    return after
 
 
 def _limit(asked: int) -> int:
