@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import pytest
 from grpc import aio
 
 from paddleflow.problems import (
@@ -17,7 +16,6 @@ from paddleflow.problems import (
     TokenMissing,
     TokenRevoked,
 )
-from pf_kit import auth
 from pf_kit.auth import TokenState
 from pf_kit.events import BEGINNING
 from pf_kit.limits import LimitSettings
@@ -87,8 +85,7 @@ async def test_a_watch_ends_when_its_callers_token_is_revoked() -> None:
         assert type(await end(stream)) is TokenRevoked
 
 
-async def test_a_watch_ends_with_its_callers_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auth, "LEEWAY", 0.0)
+async def test_a_watch_ends_with_its_callers_token() -> None:
     async with running(Echo(settings(), bookmark_seconds=0.2)) as echo:
         stream = watch(echo, metadata=bearer(token(lasts=1.0)))
         await stream.read()

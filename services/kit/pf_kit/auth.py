@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from hashlib import blake2s
 from typing import Protocol, TypeAlias
 
 from paddleflow.problems import PermissionDenied, TokenExpired, TokenInvalid, TokenRevoked
 from pf_kit.clock import Clock
 from pf_kit.principal import ANONYMOUS, Principal, PrincipalKind
-from pf_kit.tokens import LEEWAY, Claims, Verifier
+from pf_kit.tokens import Claims, Verifier
 
 Metadata: TypeAlias = Mapping[str, str | bytes]
 
@@ -76,7 +76,6 @@ class _Known:
 
     principal: Principal
     ends: datetime
-    """The leeway included."""
     state: TokenState | None = None
     """By which the principal was made; None for services."""
 
@@ -102,7 +101,7 @@ class TokenAuthenticator:
         if not isinstance(sent, str) or ON_BEHALF_OF in metadata:
             return None
         known = self._known.get(blake2s(sent.encode()).digest())
-        if known is None or self._clock.now() > known.ends:
+        if known is None or self._clock.now() >= known.ends:
             return None
         principal = known.principal
         if principal.kind is PrincipalKind.SERVICE:
@@ -116,7 +115,7 @@ class TokenAuthenticator:
             return ANONYMOUS
         digest = blake2s(sent.encode() if isinstance(sent, str) else sent).digest()
         known = self._known.get(digest) or self._learn(digest, sent)
-        if self._clock.now() > known.ends:
+        if self._clock.now() >= known.ends:
             raise TokenExpired
         if known.principal.kind is PrincipalKind.SERVICE:
             return _acting(known.principal, metadata.get(ON_BEHALF_OF))
@@ -129,14 +128,14 @@ class TokenAuthenticator:
         return known.principal
 
     async def recheck(self, principal: Principal) -> None:
-        if self._clock.now().timestamp() > principal.token_expires + LEEWAY:
+        if self._clock.now().timestamp() >= principal.token_expires:
             raise TokenExpired
         if principal.kind is PrincipalKind.USER and not principal.acting_service:
             self._good(await self._status.check(principal.token_id), principal)
 
     def _learn(self, digest: bytes, sent: str | bytes) -> _Known:
         claims = self._verifier.verify(_bearer(sent))
-        ends = datetime.fromtimestamp(claims.expires, UTC) + timedelta(seconds=LEEWAY)
+        ends = datetime.fromtimestamp(claims.expires, UTC)
         known = self._known[digest] = _Known(_principal(claims), ends)
         if len(self._known) > CACHE_SIZE:
             del self._known[next(iter(self._known))]
@@ -144,7 +143,7 @@ class TokenAuthenticator:
 
     def _good(self, state: TokenState | None, principal: Principal) -> TokenState:
         if state is None or not state.good or state.user != principal.name:
-            # Its owner has no leeway: a token that has just ended is not good there, and was not revoked.
+            # A token that has ended while its owner was asked is not good there, and was not revoked.
             over = self._clock.now().timestamp() >= principal.token_expires
             raise TokenExpired if over else TokenRevoked
         return state

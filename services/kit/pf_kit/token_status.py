@@ -41,6 +41,7 @@ class CachedTokenStatus:
         self._clock = clock
         self._answers: OrderedDict[str, _Answer] = OrderedDict()
         self._asking: dict[str, asyncio.Task[TokenState | None]] = {}
+        self._under_way: set[asyncio.Task[TokenState | None]] = set()
 
     def recent(self, token_id: str) -> TokenState | None:
         answer = self._answers.get(token_id)
@@ -74,7 +75,16 @@ class CachedTokenStatus:
         task = self._asking.get(token_id)
         if task is None:
             task = self._asking[token_id] = asyncio.create_task(self._ask(token_id))
+            # The event loop keeps no task alive by itself, and `forget` lets go of those under way.
+            self._under_way.add(task)
+            task.add_done_callback(self._done)
         return task
+
+    def _done(self, task: asyncio.Task[TokenState | None]) -> None:
+        self._under_way.discard(task)
+        # Looked at, since all who waited may have left: asyncio logs failures that nobody has seen as faults.
+        if not task.cancelled():
+            task.exception()
 
     async def _ask(self, token_id: str) -> TokenState | None:
         task, asked = asyncio.current_task(), self._clock.monotonic()

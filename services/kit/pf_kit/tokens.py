@@ -1,8 +1,8 @@
 """Tokens: JSON Web Tokens signed with an Ed25519 key of the installation.
 
-The times in a token are those of the clock of the machine that made it. A verifier whose clock is off by less than
-`LEEWAY` agrees with it on when a token ends. A clock that is set back does not make a token invalid, though it then
-seems to come from the future: the signature proves that the installation made it, and its end stands.
+The times in a token are those of the clock of the machine that made it. By the clock of each verifier a token is good
+up to its end and not a moment longer. A clock that is behind does not make a token invalid, though it then seems to
+come from the future: the signature proves that the installation made it, and its end stands.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ from paddleflow.problems import TokenExpired, TokenInvalid
 from pf_kit.clock import Clock
 
 ALGORITHM = "EdDSA"
-LEEWAY = 30.0
-"""Seconds by which two machines' clocks may differ."""
 MAX_SECRET = 4096
 """Characters in a token; ours have about 400."""
 
@@ -92,7 +90,7 @@ class Verifier:
     def verify(self, secret: str) -> Claims:
         """What the token says, if it is of this installation and its time is not over."""
         claims = self._read(secret)
-        if self._clock.now().timestamp() > claims.expires + LEEWAY:
+        if self._clock.now().timestamp() >= claims.expires:
             raise TokenExpired
         return claims
 
