@@ -40,6 +40,7 @@ class Store:
 
     bookmark_seconds: float = 5.0
     kept: int = 1000
+    kept_bytes: int = 1_000_000
     revoked: bool = False
     database: MemoryDatabase = field(init=False)
     watches: Watches = field(init=False)
@@ -50,7 +51,12 @@ class Store:
 
     def restart(self) -> None:
         self.watches = Watches(
-            self.database, self._recheck, SystemClock(), bookmark_seconds=self.bookmark_seconds, kept=self.kept
+            self.database,
+            self._recheck,
+            SystemClock(),
+            bookmark_seconds=self.bookmark_seconds,
+            kept=self.kept,
+            kept_bytes=self.kept_bytes,
         )
 
     async def put(self, name: str, number: int) -> None:
@@ -228,6 +234,28 @@ async def test_a_watcher_that_reads_too_slowly_is_ended_and_can_resume(monkeypat
         assert again == [("a", number) for number in range(1, 100)]
 
 
+async def test_a_tail_keeps_few_events_if_they_are_long() -> None:
+    async with Store(kept_bytes=20_000).running() as store:
+        pages, quick = store.watch(), store.watch()
+        for each in (pages, quick):
+            await take(each, 1)
+        await store.put("a", 0)
+        for each in (pages, quick):
+            await seen_by(each, 1)
+        for number in range(20):
+            await store.put(f"{number:05000}", number)
+            await seen_by(quick, 1)
+        assert type(await ending(pages)) is WatchTooSlow
+        # Long events make way for short ones, and are forgotten when they do.
+        for number in range(100):
+            await store.put("a", number)
+            await seen_by(quick, 1)
+        late = store.watch()
+        await take(late, 1)
+        await store.put("a", 100)
+        assert await seen_by(late, 1) == await seen_by(quick, 1) == [("a", 100)]
+
+
 async def test_a_server_that_stops_ends_its_watches() -> None:
     async with Store().running() as store:
         pages = store.watch()
@@ -245,6 +273,21 @@ async def test_a_caller_that_may_not_go_on_is_ended() -> None:
         await take(pages, 2)
         store.revoked = True
         assert type(await ending(pages)) is TokenRevoked
+
+
+async def test_nothing_is_told_to_a_caller_that_may_not_go_on() -> None:
+    """Not even before the next bookmark, nor of what exists already."""
+    async with Store(bookmark_seconds=3600).running() as store:
+        for number in range(2 * PAGE):
+            await store.put(f"n{number}", number)
+        begun, followed = store.watch(), store.watch()
+        await take(begun, 1)
+        (*_, last) = await take(followed, 2)
+        store.revoked = True
+        await store.put("a", 1)
+        for pages in (begun, followed, store.watch(last.resume_token)):
+            with pytest.raises(TokenRevoked):
+                await take(pages, 1)
 
 
 async def test_a_busy_watch_is_checked_as_well() -> None:

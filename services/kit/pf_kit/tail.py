@@ -33,16 +33,20 @@ START = 2.0
 
 
 class Tail:
-    """Follows a log and keeps at least the `size` newest events.
+    """Follows a log and keeps at least the `size` newest events; fewer if their payloads have more bytes than `room`,
+    which must be more than one read of the log brings.
 
     Readers take events by their number, which counts from the start of the process, each at its own speed; one that
     falls back by more than is kept is refused. So a reader costs no memory, however slow it is.
     """
 
-    def __init__(self, log: EventLog, *, size: int) -> None:
+    def __init__(self, log: EventLog, *, size: int, room: int) -> None:
         self._log = log
         self._size = size
+        self._room = room
         self._events: list[Event] = []
+        self._bytes = 0
+        """Of the payloads of the events kept."""
         self._first = 0
         """The number of the oldest event kept."""
         self._lost = 0
@@ -127,20 +131,37 @@ class Tail:
 
     def _keep(self, events: Sequence[Event]) -> None:
         self._events += events
+        self._bytes += _bytes(events)
         # By halves, so that dropping costs little for each event.
-        if len(self._events) > 2 * self._size:
-            surplus = len(self._events) - self._size
-            self.floor = self._events[surplus - 1].cursor
-            self._first += surplus
-            del self._events[:surplus]
+        if len(self._events) > 2 * self._size or self._bytes > 2 * self._room:
+            self._drop(self._surplus())
         self._wake()
+
+    def _surplus(self) -> int:
+        """How many of the oldest events are more than is to be kept."""
+        surplus = max(len(self._events) - self._size, 0)
+        left = self._bytes - _bytes(self._events[:surplus])
+        while left > self._room:
+            left -= len(self._events[surplus].fact.payload)
+            surplus += 1
+        return surplus
+
+    def _drop(self, surplus: int) -> None:
+        self.floor = self._events[surplus - 1].cursor
+        self._first += surplus
+        self._bytes -= _bytes(self._events[:surplus])
+        del self._events[:surplus]
 
     def _lose(self) -> None:
         self._first = self._lost = self.next + 1
-        self._events = []
+        self._events, self._bytes = [], 0
         self._started.clear()
         self._wake()
 
     def _wake(self) -> None:
         self._news.set()
         self._news = asyncio.Event()
+
+
+def _bytes(events: Sequence[Event]) -> int:
+    return sum(len(event.fact.payload) for event in events)

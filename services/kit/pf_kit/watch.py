@@ -26,6 +26,8 @@ PAGE = 200
 """Things or changes in one message: a message costs as much as sixty changes in it."""
 KEPT = 10_000
 """Events that a watcher may fall behind; some 5 MB for all watchers together."""
+KEPT_BYTES = 16 * 1024 * 1024
+"""Payloads that a watcher may fall behind, should events be that long; some twice as much is kept for a while."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +52,14 @@ class Watches:
         *,
         bookmark_seconds: float = 5.0,
         kept: int = KEPT,
+        kept_bytes: int = KEPT_BYTES,
     ) -> None:
-        """`recheck` raises if a caller may not go on; it is asked with each bookmark."""
+        """`recheck` raises if a caller may not go on; it is asked before each page, bookmarks included."""
         self._database = database
         self._recheck = recheck
         self._clock = clock
         self._seconds = bookmark_seconds
-        self._tail = Tail(database.log, size=kept)
+        self._tail = Tail(database.log, size=kept, room=kept_bytes)
 
     async def run(self) -> None:
         """Follows the log for all watches, until it is cancelled."""
@@ -79,6 +82,17 @@ class Watches:
         Ends only with a problem: ResumeTokenInvalid, ResumeTokenExpired, WatchTooSlow, ShuttingDown, or that of a
         token that is not good any more.
         """
+        principal = current_call().principal
+        async for page in self._pages(token, existing, changes):
+            await self._recheck(principal)
+            yield page
+
+    async def _pages(
+        self,
+        token: str,
+        existing: Callable[[View], Awaitable[Sequence[M]]],
+        changes: Callable[[Event], Awaitable[Sequence[M]]],
+    ) -> AsyncIterator[WatchPage[M]]:
         await self._tail.ready()
         self._tail.take(self._tail.next, 0)
         epoch = self._database.log.epoch
@@ -93,7 +107,7 @@ class Watches:
                 yield page
             # A watch may last for days; what existed at its beginning must not stay in memory for as long.
             del messages, page
-        stream = _Stream(self._database, self._tail, self._clock, self._seconds, self._recheck, changes, place)
+        stream = _Stream(self._database, self._tail, self._clock, self._seconds, changes, place)
         async for page in stream.catch_up():
             yield page
         if token:
@@ -123,7 +137,6 @@ class _Stream(Generic[M]):
         tail: Tail,
         clock: Clock,
         seconds: float,
-        recheck: Callable[[Principal], Awaitable[None]],
         changes: Callable[[Event], Awaitable[Sequence[M]]],
         place: Place,
     ) -> None:
@@ -131,12 +144,10 @@ class _Stream(Generic[M]):
         self._tail = tail
         self._clock = clock
         self._seconds = seconds
-        self._recheck = recheck
         self._changes = changes
         self._place = place
-        self._principal = current_call().principal
         self._due = clock.monotonic() + seconds
-        """When the caller must be checked again."""
+        """When the next bookmark must be sent."""
 
     async def catch_up(self) -> AsyncIterator[WatchPage[M]]:
         """Tells what is older than the tail."""
@@ -154,7 +165,7 @@ class _Stream(Generic[M]):
             number += len(events)
             async for page in self._told(events):
                 yield page
-            if await self._check():
+            if self._is_due():
                 yield self.page((), bookmark=True)
             if not events:
                 await self._tail.news(number, self._due - self._clock.monotonic())
@@ -172,7 +183,6 @@ class _Stream(Generic[M]):
             self._place = self._place.moved(floor)
         async for page in self._told(events):
             yield page
-        await self._check()
 
     async def _told(self, events: Sequence[Event]) -> AsyncIterator[WatchPage[M]]:
         messages: list[M] = []
@@ -186,10 +196,9 @@ class _Stream(Generic[M]):
         if messages:
             yield self.page(messages, bookmark=False)
 
-    async def _check(self) -> bool:
-        """Checks the caller if it is time to; True if it was."""
+    def _is_due(self) -> bool:
+        """True if it is time for a bookmark; the next one is due later then."""
         if self._clock.monotonic() < self._due:
             return False
         self._due = self._clock.monotonic() + self._seconds
-        await self._recheck(self._principal)
         return True
