@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
 
+import pytest
 from grpc import aio
 
 from paddleflow.problems import (
@@ -15,13 +18,16 @@ from paddleflow.problems import (
     TokenExpired,
     TokenMissing,
     TokenRevoked,
+    WatchTooSlow,
 )
+from pf_kit import serving
 from pf_kit.auth import TokenState
 from pf_kit.events import BEGINNING
 from pf_kit.limits import LimitSettings
 from pf_kit.resume import Place, resume_token
 from support.kit_client import ALICE, Running, bearer, problem, running, settings, token
 from support.kit_echo.app import Echo
+from support.kit_echo.servicer import EchoServicer
 from support.kit_echo.stubs import echo_pb2
 
 
@@ -119,3 +125,40 @@ async def test_a_hundred_watchers_see_every_change() -> None:
         async with asyncio.timeout(20):
             results = await asyncio.gather(*following)
         assert results == [[str(number) for number in range(50)]] * 100
+
+
+class Ending(EchoServicer):
+    """Tells when a watch is over."""
+
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
+        self.ended = asyncio.Event()
+
+    async def WatchNotes(self, request: Any, context: object) -> AsyncGenerator[Any, None]:  # noqa: N802
+        async with aclosing(super().WatchNotes(request, context)) as pages:
+            try:
+                async for page in pages:
+                    yield page
+            finally:
+                self.ended.set()
+
+
+async def test_a_watcher_that_does_not_read_is_told_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "WRITE_SECONDS", 0.2)
+    async with running(Echo(settings(), servicer=Ending)) as echo:
+        stream, written = watch(echo), 0
+        await stream.read()
+        assert isinstance(echo.servicer, Ending)
+        async with asyncio.timeout(20):
+            while not echo.servicer.ended.is_set():
+                await put(echo, str(written), "x" * 100_000)
+                written += 1
+        told: list[str] = []
+
+        async def read_all() -> None:
+            while (page := await stream.read()) is not aio.EOF:
+                told.extend(note.name for note in page.notes)
+
+        assert type(await problem(read_all())) is WatchTooSlow
+        assert told == [str(number) for number in range(len(told))]
+        assert len(told) < written

@@ -31,7 +31,8 @@ LATE = 1.0
 READ_SECONDS = 10.0
 """How long the request of a stream may take to come. That of a call has as long as the call."""
 WRITE_SECONDS = 60.0
-"""How long a caller may take to read one message of a stream: its token is not looked at meanwhile."""
+"""How long a caller may take to read one message of a stream: its token is not looked at meanwhile. The call is over
+only when the caller has read that message after all, or is gone: gRPC cuts off nobody, so that it counts till then."""
 
 
 def serving(method: Method, handler: Handler) -> Handler:

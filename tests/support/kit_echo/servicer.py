@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Any
 
 from paddleflow.problems import NotFound
@@ -45,7 +45,7 @@ class EchoServicer:
             raise NotFound(f"There is no note {request.name!r}.")
         return echo_pb2.GetNoteResponse(note=echo_pb2.Note(name=request.name, text=text))
 
-    async def WatchNotes(self, request: Message, _context: object) -> AsyncIterator[Message]:
+    async def WatchNotes(self, request: Message, _context: object) -> AsyncGenerator[Message, None]:
         async for page in self._watches.watch(request.resume_token, existing=existing, changes=changes):
             yield echo_pb2.WatchNotesResponse(
                 notes=page.messages, resume_token=page.resume_token, bookmark=page.bookmark
