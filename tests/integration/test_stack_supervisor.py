@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -16,12 +17,15 @@ import pytest
 from pf_kit.clock import SystemClock
 from pf_kit.embedded.accounts import this_account
 from pf_kit.embedded.child import Child, Program
+from pf_kit.embedded.folders import locked
 from pf_kit.embedded.processes import identify
 from pf_kit.embedded.refusal import Refusal
+from pf_stack import logs
 from pf_stack.layout import Layout
 from pf_stack.messages import Message, Ready
 from pf_stack.process import Phase, Process
-from pf_stack.state import State, read_state
+from pf_stack.state import State, read_state, write_state
+from pf_stack.stop import stop
 from pf_stack.supervisor import Supervisor
 from support.waiting import until
 
@@ -161,6 +165,19 @@ async def test_a_state_that_cannot_be_written_stops_nothing(layout: Layout) -> N
     assert component.words() == ["start one", "stop one"]
 
 
+async def test_a_log_that_cannot_be_put_aside_stops_nothing(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(logs, "MAX_BYTES", 1)
+    layout.log("one").write_text("a line\n")
+    (layout.logs / "one.log.3").mkdir()
+    (layout.logs / "one.log.2").touch()
+    component = Fake("one", layout.data)
+    async with supervised(layout, [component]):
+        await until(lambda: "log not put aside" in caplog.messages)
+    assert component.words() == ["start one", "stop one"]
+
+
 async def test_what_dies_again_and_again_at_the_start_is_quoted_and_the_rest_is_stopped(layout: Layout) -> None:
     steady = Fake("steady", layout.data)
     broken = Fake("broken", layout.data, code="import sys; sys.exit('no such file: x')")
@@ -181,3 +198,12 @@ async def test_what_only_the_user_can_mend_is_not_tried_again(layout: Layout) ->
     with pytest.raises(Refusal, match="no Postgres here"):
         await supervisor(Run(layout), [[refused]]).run(pytest.fail)
     assert refused.words() == []
+
+
+def test_a_folder_that_another_command_took_meanwhile_is_told_in_words(layout: Layout) -> None:
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as supervisor:
+        identity = identify(supervisor.pid)
+        assert identity is not None
+        write_state(layout.state, State(identity, 0.0, ()))
+        with locked(layout.lock), pytest.raises(Refusal, match="another pf command works on"):
+            stop(layout)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import stat
 from pathlib import Path
 
@@ -46,6 +47,23 @@ def test_a_large_log_is_put_aside_while_its_process_goes_on_writing(
         "line 3 of it\n",
     ]
     assert len(list(tmp_path.iterdir())) == 1 + logs.KEPT
+
+
+def test_a_log_that_there_is_no_room_to_copy_stays_as_it_is_with_the_older_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs, "MAX_BYTES", 10)
+    files = {"queue.log": "a long line of it\n", "queue.log.1": "before\n", "queue.log.2": "long before\n"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5, hard))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            rotate(tmp_path / "queue.log")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert {file.name: file.read_text() for file in tmp_path.iterdir()} == files
 
 
 def test_a_log_that_is_not_there_is_not_rotated(tmp_path: Path) -> None:

@@ -28,14 +28,21 @@ def rotate(log: Path) -> None:
     """Puts a log aside that has become large.
 
     It is copied and emptied, not moved: its process has it open, and appends to the empty file. Lines written between
-    the two steps are lost, which is what it costs that no log passes through the supervisor.
+    the two steps are lost, which is what it costs that no log passes through the supervisor. Nothing changes unless
+    there is room for the whole copy.
     """
     if not log.exists() or log.stat().st_size < MAX_BYTES:
         return
+    copy = log.with_name(f"{log.name}.partial")
+    try:
+        shutil.copy2(log, copy)
+    except OSError:
+        copy.unlink(missing_ok=True)
+        raise
     for age in range(KEPT, 1, -1):
         if _aside(log, age - 1).exists():
             _aside(log, age - 1).replace(_aside(log, age))
-    shutil.copy2(log, _aside(log, 1))
+    copy.replace(_aside(log, 1))
     os.truncate(log, 0)
 
 

@@ -29,8 +29,11 @@ async def _stop(layout: Layout) -> bool:
     state = _found(layout)
     if state is not None:
         await end(state.supervisor, SUPERVISOR)
-    with locked(layout.lock):
-        left = await end_leftovers(layout)
+    try:
+        with locked(layout.lock):
+            left = await end_leftovers(layout)
+    except Locked:
+        raise _occupied(layout) from None
     return state is not None or left
 
 

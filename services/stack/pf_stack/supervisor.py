@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from pf_kit.clock import Clock
 from pf_kit.embedded.component import Component
@@ -71,8 +72,16 @@ class Supervisor:
     async def _rotate_logs(self) -> None:
         while True:
             for log in self._layout.logs.glob("*.log"):
-                rotate(log)
+                _rotate(log)
             await asyncio.sleep(ROTATE_SECONDS)
+
+
+def _rotate(log: Path) -> None:
+    try:
+        rotate(log)
+    except OSError as problem:
+        # The disk is full; the log grows on, and what runs goes on.
+        logger.warning("log not put aside", extra={"file": str(log), "why": str(problem)})
 
 
 def _first(group: ExceptionGroup[Exception]) -> Exception:
