@@ -61,7 +61,7 @@ def test_status_tells_what_runs_where_and_what_it_costs(stack: Stack) -> None:
     assert all(process["pss_bytes"] > 1_000_000 for process in status["processes"])
     assert status["pss_bytes"] == sum(process["pss_bytes"] for process in status["processes"])
     queue = stack.processes()["queue"]
-    assert queue["address"] == f"{stack.entry.host}:{stack.entry.port}"
+    assert queue["address"] == f"127.0.0.1:{stack.port}"
     assert queue["address"] in stack.pf("status")
 
 
@@ -74,20 +74,20 @@ def test_an_up_of_what_is_up_changes_nothing(stack: Stack) -> None:
 def test_down_leaves_no_process_and_a_restart_keeps_ports_and_data(stack: Stack) -> None:
     with stack.connect() as client:
         client.queues.create(Queue("kept-over-restarts", max={"cpu": 1000}))
-    before, address = stack.identities(), stack.entry.port
+    before, address = stack.identities(), stack.port
     assert "is down" in stack.pf("down")
     assert all_gone(before)
     assert "Nothing was running" in stack.pf("down")
     assert "Nothing runs" in stack.pf("status", status=3)
     stack.pf("up")
-    assert stack.entry.port == address
+    assert stack.port == address
     with stack.connect() as client:
         assert client.queues.get("kept-over-restarts").max == {"cpu": 1000}
 
 
 def test_a_port_that_was_taken_meanwhile_is_given_up(stack: Stack) -> None:
     stack.pf("down")
-    before = stack.entry.port
+    before = stack.port
     with socket.socket() as intruder:
         # Connections that ended just now do not count.
         intruder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -95,7 +95,7 @@ def test_a_port_that_was_taken_meanwhile_is_given_up(stack: Stack) -> None:
         intruder.listen()
         assert f"port {before} of queue is taken" in stack.pf("doctor")
         stack.pf("up")
-    assert stack.entry.port != before
+    assert stack.port != before
     with stack.connect() as client:
         assert client.queues.get("default-queue").name == "default-queue"
 
@@ -131,6 +131,6 @@ def test_two_stacks_live_side_by_side(stack: Stack) -> None:
         with stack.connect() as ours, other.connect() as theirs:
             theirs.queues.create(Queue("only-there", max={"cpu": 1000}))
             assert "only-there" not in [queue.name for queue in ours.queues.list()]
-        assert {other.entry.port, stack.entry.port} == {other.entry.port} ^ {stack.entry.port}
+        assert {other.port, stack.port} == {other.port} ^ {stack.port}
         other.pf("down")
         assert stack.status()["ready"]

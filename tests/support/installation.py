@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import configparser
+import json
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,23 +34,20 @@ class Installation:
 
     @property
     def address(self) -> str:
-        server = self._section("server")
-        return f"{server['paddleflow_server_host']}:{server['paddleflow_server_port']}"
+        """For callers that know nothing of Unix sockets."""
+        return f"127.0.0.1:{json.loads((self.data / 'endpoints.json').read_bytes())['queue']['port']}"
 
     @property
     def root_password(self) -> str:
-        return self._section("user")["password"]
+        parser = configparser.ConfigParser(interpolation=None)
+        parser.read(self.config)
+        return parser["user"]["password"]
 
     @property
     def environment(self) -> dict[str, str]:
         """That of somebody who works with it: `paddleflow` and `pf` are on the PATH and mean this installation."""
         own = {"PF_DATA": str(self.data), "PADDLEFLOW_CONFIG": str(self.config), "HOME": str(self.folder)}
         return os.environ | own | {"PATH": f"{BIN}:{os.environ['PATH']}"}
-
-    def _section(self, name: str) -> Mapping[str, str]:
-        parser = configparser.ConfigParser(interpolation=None)
-        parser.read(self.config)
-        return parser[name]
 
 
 @contextmanager

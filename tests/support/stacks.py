@@ -18,6 +18,8 @@ from typing import Any
 import paddleflow
 from pf_kit.embedded.processes import Identity, identify, is_alive
 from pf_stack.client_config import Entry, read_entry
+from pf_stack.endpoints import read_endpoints
+from pf_stack.layout import Layout
 from support.ordinary import OrdinaryPython
 from support.servers import short_folder
 
@@ -49,6 +51,11 @@ class Stack:
         entry = read_entry((self.data / "client" / "paddleflow.ini").read_text())
         assert entry is not None
         return entry
+
+    @property
+    def port(self) -> int:
+        """Where callers find it on the loopback address."""
+        return read_endpoints(Layout(self.data, is_default=self.is_default))["queue"].port
 
     def command(self, *arguments: str) -> list[str]:
         return [self.runner.python, "-P", "-m", "pf_stack", *arguments]
@@ -93,7 +100,7 @@ class Stack:
     def connect(self) -> paddleflow.PaddleFlow:
         """A client, as root."""
         entry = self.entry
-        return paddleflow.connect(f"{entry.host}:{entry.port}", user=entry.name, password=entry.password)
+        return paddleflow.connect(entry.host, user=entry.name, password=entry.password)
 
     def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(self.command(*arguments), capture_output=True, text=True, timeout=90, **self.options())

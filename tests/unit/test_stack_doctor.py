@@ -30,6 +30,7 @@ def layout(monkeypatch: pytest.MonkeyPatch) -> Iterator[Layout]:
     """A data folder that is set up as far as that goes without a database."""
     folder = short_folder()
     monkeypatch.setenv("HOME", str(folder / "home"))
+    (folder / "home").mkdir()
     layout = Layout(folder / "data", is_default=True)
     claim(layout)
     make_secrets(layout)
@@ -140,10 +141,10 @@ def test_a_process_that_does_not_serve_is_named_with_its_log(layout: Layout) -> 
 
 def test_a_client_that_calls_another_server_is_noted(layout: Layout) -> None:
     endpoint = choose_endpoints(replace(layout, is_default=False), {"queue": 8999})["queue"]
-    configure_client(layout, "127.0.0.1", endpoint.port, "s3cret")
+    configure_client(layout, endpoint, "s3cret")
     assert all("names another server" not in note.what for note in notes(layout))
     config = Path(os.environ["HOME"]) / ".paddleflow" / "paddleflow.ini"
-    config.write_text(config.read_text().replace(str(endpoint.port), "1"))
+    config.write_text(config.read_text().replace(endpoint.target, "unix:/other"))
     assert any(note.remedy == f"export PADDLEFLOW_CONFIG={layout.client_config}" for note in notes(layout))
     config.chmod(0o644)
     assert [finding.remedy for finding in bad(layout)] == [f"chmod 600 {config}"]

@@ -52,3 +52,8 @@ def test_two_long_folders_have_their_sockets_apart() -> None:
     assert folders[0] != folders[1]
     beginning = f"/tmp/paddleflow-{os.geteuid()}-"  # noqa: S108 - the path under test
     assert all(str(folder).startswith(beginning) for folder in folders)
+
+
+def test_a_command_names_the_folder_unless_it_is_the_default() -> None:
+    assert Layout(Path("/srv/a b"), is_default=True).command("up") == "pf up"
+    assert Layout(Path("/srv/a b"), is_default=False).command("up") == "pf up --data '/srv/a b'"

@@ -21,8 +21,8 @@ from pf_kit.embedded.processes import Identity, identify
 from pf_kit.embedded.refusal import Refusal
 from pf_kit.log import set_up_logging
 from pf_stack.client_config import configure_client
-from pf_stack.endpoints import HOST
 from pf_stack.layout import Layout, layout_of
+from pf_stack.machine import of_machine
 from pf_stack.messages import Busy, Failed, Message, Ready, Report, Starting, Up, encode
 from pf_stack.setup import claim, end_leftovers, first_password, make_secrets
 from pf_stack.stack import Stack, compose
@@ -66,7 +66,7 @@ async def _run(layout: Layout, report: Report) -> None:
 def _welcome(layout: Layout, stack: Stack, report: Report, seconds: float) -> None:
     """Configures the client and tells the first password, whose file is then no longer needed."""
     password = first_password(layout)
-    hint = configure_client(layout, HOST, stack.entrance.port, password)
+    hint = configure_client(layout, stack.entrance, password)
     report(Up(seconds, password, hint))
     layout.root_password.unlink(missing_ok=True)
 
@@ -123,6 +123,11 @@ async def _live(layout: Layout, report: Report) -> int:
     except Refusal as refusal:
         logger.error("cannot be started", extra={"what": refusal.what})  # noqa: TRY400 - the trace tells nothing more
         report(Failed(refusal.what, refusal.remedy))
+        return 1
+    except OSError as problem:
+        logger.exception("cannot be started")
+        failure = of_machine(problem)
+        report(Failed(failure.what, failure.remedy))
         return 1
     logger.info("stopped")
     return 0

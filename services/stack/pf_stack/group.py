@@ -11,6 +11,7 @@ import click
 
 from pf_kit.embedded.refusal import Refusal
 from pf_stack.layout import Layout, default_data, layout_of
+from pf_stack.machine import of_machine
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -23,9 +24,11 @@ class Group(click.Group):
             return super().invoke(ctx)
         except Refusal as refusal:
             raise Refused(refusal) from refusal
-        except PermissionError as problem:
-            what = f"{problem.filename} may not be read or changed"
-            raise Refused(Refusal(what, "Run pf as the owner of the data folder.")) from problem
+        except BrokenPipeError:
+            # Nobody reads any more what we say, as in `pf logs | head`; click ends quietly.
+            raise
+        except OSError as problem:
+            raise Refused(of_machine(problem)) from problem
 
 
 class Refused(click.ClickException):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,10 @@ class Layout:
     """Absolute, without links."""
     is_default: bool
     """True if this is the folder used when none is named: only then the user's own client is configured."""
+
+    def command(self, words: str) -> str:
+        """What to type to have `pf` do something with this folder."""
+        return f"pf {words}" if self.is_default else f"pf {words} --data {shlex.quote(str(self.data))}"
 
     @property
     def sockets(self) -> Path:

@@ -6,6 +6,7 @@ import logging
 import secrets
 import signal
 from base64 import b64encode
+from shlex import quote
 
 from pf_kit.embedded.backends import BACKENDS, claim_folders, vacate_backends
 from pf_kit.embedded.folders import own_folder
@@ -29,7 +30,7 @@ def claim(layout: Layout) -> None:
     if layout.restoring.exists():
         raise Refusal(
             f"a restore into {layout.data} was interrupted",
-            f"Remove the folder and restore again: rm -r {layout.data}",
+            f"Remove the folder and restore again: rm -r {quote(str(layout.data))}",
         )
     if _is_somebody_elses(layout):
         raise Refusal(
