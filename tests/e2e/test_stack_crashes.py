@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import time
 
 import pytest
@@ -33,6 +34,27 @@ def test_a_killed_process_comes_back_and_nothing_is_lost(stack: Stack, name: str
         assert after["supervisor"]["pid"] == before["supervisor"]["pid"]
         assert client.queues.get(f"before-{name}").max == {"cpu": 1000}
         client.queues.create(Queue(f"after-{name}", max={"cpu": 1000}))
+
+
+def test_a_service_whose_port_was_taken_names_it_and_comes_back_once_it_is_free(stack: Stack) -> None:
+    port = stack.port
+    with socket.socket() as intruder:
+        intruder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        stack.kill("queue")
+        wait_until(lambda: bound(intruder, port))
+        intruder.listen()
+        wait_until(lambda: f"port {port} of queue is taken" in stack.processes()["queue"]["last_exit"])
+        assert f"port {port} of queue is taken by another program. Stop" in stack.pf("status", status=3)
+        assert f"port {port} of queue is taken" in stack.pf("logs", "supervisor")
+    wait_until(lambda: stack.status()["ready"])
+
+
+def bound(intruder: socket.socket, port: int) -> bool:
+    try:
+        intruder.bind(("127.0.0.1", port))
+    except OSError:
+        return False
+    return True
 
 
 def test_a_dead_supervisor_takes_its_processes_along_and_the_next_start_goes_on(stack: Stack) -> None:

@@ -23,7 +23,7 @@ from pf_stack.state import running_state
 from pf_stack.status import read_status
 from pf_stack.stop import stop
 from pf_stack.terminal import Progress, step
-from pf_stack.views import findings_json, show_findings, status_json, status_table
+from pf_stack.views import findings_json, show_findings, show_status, status_json
 
 WIDE = 200
 """Columns for tables that go elsewhere than to a terminal."""
@@ -52,7 +52,7 @@ def up(layout: Layout, foreground: bool) -> None:
     else:
         wait_for_other(layout)
         console.print("PaddleFlow is up already.")
-    console.print(status_table(read_status(layout)))
+    show_status(console, read_status(layout))
 
 
 @pf.command()
@@ -74,9 +74,9 @@ def status(layout: Layout, output: str) -> None:
     if output == "json":
         click.echo(status_json(found))
     elif found.lines:
-        console.print(status_table(found))
+        show_status(console, found)
     else:
-        console.print(f"Nothing runs on {layout.data}. Start it: pf up")
+        console.print(f"Nothing runs on {layout.data}. Start it: {layout.command('up')}", markup=False)
     sys.exit(0 if found.is_ready else NOT_READY)
 
 
@@ -120,7 +120,8 @@ def backup(layout: Layout, file: Path) -> None:
     console = _console()
     with console.status("backing up") as shown:
         size = back_up(layout, file, lambda written: shown.update(f"backing up, {decimal(written)} so far"))
-    console.print(f"Backed up {layout.data} to {file} ({decimal(size)}). Keep it safe: it holds the keys.")
+    said = f"Backed up {layout.data} to {file} ({decimal(size)}). Keep it safe: it holds the keys."
+    console.print(said, markup=False)
 
 
 @pf.command("restore")
@@ -133,8 +134,9 @@ def restore_command(file: Path, data: Path) -> None:
 
     console, layout = _console(), layout_of(data, os.environ)
     manifest = asyncio.run(restore(layout, file, partial(step, console)))
-    console.print(f"Restored what PaddleFlow {manifest.origin.paddleflow} held at {manifest.origin.created}.")
-    console.print(f"Start it: pf up --data {layout.data}", markup=False)
+    origin = manifest.origin
+    console.print(f"Restored what PaddleFlow {origin.paddleflow} held at {origin.created}.", markup=False)
+    console.print(f"Start it: {layout.command('up')}", markup=False)
 
 
 def _console() -> Console:

@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from shlex import quote
 
 from pf_kit.embedded.accounts import backend_account, require_passage
 from pf_kit.embedded.binaries import Binaries, find_postgres, find_valkey
@@ -69,7 +70,7 @@ def _space(layout: Layout) -> Iterator[Finding]:
     place = _existing(layout)
     free = shutil.disk_usage(place).free
     if free < LITTLE_SPACE:
-        yield bad(f"only {free / 1e6:.0f} MB are free at {place}", f"du -xh {place} | sort -h | tail")
+        yield bad(f"only {free / 1e6:.0f} MB are free at {place}", f"du -xh {quote(str(place))} | sort -h | tail")
     else:
         yield good(f"{free / 1e9:.0f} GB are free at {place}")
 
@@ -90,7 +91,10 @@ def _ports(layout: Layout) -> Iterator[Finding]:
     for name, endpoint in read_endpoints(layout).items():
         for port in (endpoint.port, endpoint.admin_port):
             if not is_free(port):
-                yield note(f"port {port} of {name} is taken by another program", "pf up chooses another one.")
+                yield note(
+                    f"port {port} of {name} is taken by another program",
+                    f"{layout.command('up')}   (chooses another one)",
+                )
 
 
 def _processes(layout: Layout) -> Iterator[Finding]:
@@ -103,7 +107,8 @@ def _processes(layout: Layout) -> Iterator[Finding]:
             yield good(f"{process.name} runs")
         else:
             yield bad(
-                f"{process.name} is {process.phase} ({process.last_exit or 'first start'})", f"pf logs {process.name}"
+                f"{process.name} is {process.phase} ({process.last_exit or 'first start'})",
+                layout.command(f"logs {process.name}"),
             )
 
 
@@ -111,9 +116,9 @@ def _without_supervisor(layout: Layout) -> Iterator[Finding]:
     left = leftovers(layout)
     if left:
         pids = ", ".join(str(identity.pid) for identity in left.values())
-        yield bad(f"the supervisor is gone, but its processes {pids} still run", "pf down")
+        yield bad(f"the supervisor is gone, but its processes {pids} still run", layout.command("down"))
     else:
-        yield note("the stack does not run", "pf up")
+        yield note("the stack does not run", layout.command("up"))
 
 
 LOOKS: Sequence[Callable[[Layout], Iterator[Finding]]] = (

@@ -68,7 +68,7 @@ class Keeper:
             child = self._spawn()
         except Refusal as refusal:
             self._refusal = refusal
-            return str(refusal), 0.0
+            return f"{refusal.what}. {refusal.remedy}", 0.0
         except OSError as problem:
             # A full disk or too many processes pass; the other processes must live until then.
             return str(problem), 0.0
@@ -95,7 +95,8 @@ class Keeper:
 
     def _change(self, process: Process) -> None:
         facts = {"component": process.name, "phase": process.phase, "last_exit": process.last_exit}
-        logger.info("process changed", extra=facts)
+        level = logging.WARNING if process.phase is Phase.WAITING else logging.INFO
+        logger.log(level, "process changed", extra=facts)
         self.process = process
         self._news.set()
         self._tell()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
@@ -11,7 +12,12 @@ from pathlib import Path
 
 from pf_kit.embedded.accounts import Account
 from pf_kit.embedded.child import Child, Program, clean_environment
+from pf_kit.embedded.refusal import Refusal
 from pf_stack.endpoints import Endpoint
+from pf_stack.ports import is_free
+
+PROBE_SECONDS = 0.1
+"""Between two probes. One goes on asking until the answer is yes, so a second is needed only if the first was lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,23 +35,38 @@ class Service:
 
     @property
     def start_seconds(self) -> float:
-        return 60.0
+        # It may be changing its tables, and would begin anew.
+        return 3600.0
 
     async def prepare(self) -> None:
-        """Nothing: a service makes its own schema when it starts."""
+        """Sees that its ports are free; its schema it makes itself when it starts."""
+        for port in (self.endpoint.port, self.endpoint.admin_port):
+            if not is_free(port):
+                raise Refusal(
+                    f"port {port} of {self.name} is taken by another program",
+                    "Stop that program, or let the stack choose another port: pf down, then pf up.",
+                )
 
     def program(self) -> Program:
         return self._python(self.module, patience=15.0)
 
     async def wait_ready(self, _child: Child) -> None:
         while True:
+            if await self._is_serving():
+                return
+            await asyncio.sleep(PROBE_SECONDS)
+
+    async def _is_serving(self) -> bool:
+        try:
             probe = Child(self._python("pf_stack.health", self.endpoint.target, patience=1.0), log=subprocess.DEVNULL)
-            try:
-                if await probe.wait() == 0:
-                    return
-            finally:
-                if probe.is_running:
-                    await probe.stop()
+        except OSError:
+            # Too many processes, or no memory: that passes, and says nothing about the service.
+            return False
+        try:
+            return await probe.wait() == 0
+        finally:
+            if probe.is_running:
+                await probe.stop()
 
     def _python(self, module: str, *arguments: str, patience: float) -> Program:
         # -P: the current folder is no place for modules.

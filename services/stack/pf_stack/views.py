@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from pf_stack.finding import Finding, Grade
@@ -18,7 +19,15 @@ GRADE_MARKS = {Grade.GOOD: "[green]✓[/]", Grade.NOTE: "[yellow]![/]", Grade.BA
 MEGABYTE = 1_000_000
 
 
-def status_table(status: Status) -> Table:
+def show_status(console: Console, status: Status) -> None:
+    """A table of what runs, and below it why something does not."""
+    console.print(_table(status))
+    for line in status.lines:
+        if line.phase is Phase.WAITING:
+            console.print(f"{line.name} is started again and again: {line.last_exit}", markup=False)
+
+
+def _table(status: Status) -> Table:
     table = Table(box=None, pad_edge=False, caption_justify="left", caption=_total(status))
     table.add_column("PROCESS")
     table.add_column("STATE")
@@ -70,7 +79,7 @@ def _cells(line: Line) -> Sequence[str]:
         f"[{colour}]{line.phase}[/]",
         str(line.pid or "-"),
         duration(line.seconds),
-        f"{line.restarts}" + (f" ({line.last_exit})" if line.restarts else ""),
+        f"{line.restarts}" + (f" ({escape(line.last_exit)})" if _explains_restarts(line) else ""),
         f"{line.footprint.pss / MEGABYTE:.1f}",
         f"{line.footprint.rss / MEGABYTE:.1f}",
         f"{line.cpu_percent:.1f}",
@@ -78,9 +87,16 @@ def _cells(line: Line) -> Sequence[str]:
     )
 
 
+def _explains_restarts(line: Line) -> bool:
+    """What waits has its reason below the table, where there is room for it."""
+    return line.restarts > 0 and line.phase is not Phase.WAITING
+
+
 def _total(status: Status) -> str:
     total = status.total
-    return f"{total.processes} processes, {total.pss / MEGABYTE:.0f} MB of memory. Data: {status.layout.data}"
+    return (
+        f"{total.processes} processes, {total.pss / MEGABYTE:.0f} MB of memory. Data: {escape(str(status.layout.data))}"
+    )
 
 
 def duration(seconds: float) -> str:
@@ -101,9 +117,9 @@ def duration(seconds: float) -> str:
 
 def show_findings(console: Console, findings: Sequence[Finding]) -> None:
     for finding in findings:
-        console.print(f"{GRADE_MARKS[finding.grade]} {finding.what}")
+        console.print(f"{GRADE_MARKS[finding.grade]} {escape(finding.what)}")
         if finding.remedy:
-            console.print(f"    [bold]{finding.remedy}[/]")
+            console.print(f"    [bold]{escape(finding.remedy)}[/]")
 
 
 def findings_json(findings: Sequence[Finding]) -> str:
