@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import signal
 import stat
+import subprocess
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 import paddleflow
 from paddleflow.models.queues import Queue
 from paddleflow.models.watches import Bookmark, Change, Reset
-from support.stacks import Stack, new_stack, wait_until
+from pf_stack.layout import Layout
+from support.stacks import Stack, new_stack, processes_of, wait_until
+from support.waiting import until
 
 pytestmark = [pytest.mark.xdist_group("stack"), pytest.mark.timeout(180)]
 
@@ -128,4 +133,33 @@ def test_only_a_running_stack_is_backed_up(tmp_path: Path) -> None:
     with new_stack() as stack:
         assert f"pf up --data {stack.data}" in stack.pf("backup", str(tmp_path / "b.tar"), status=1)
         assert not stack.data.exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_the_user_set_for_postgres_does_not_reach_the_back_up(stack: Stack, tmp_path: Path) -> None:
+    options = stack.options()
+    options["env"]["PGOPTIONS"] = "-c no_such_setting=1"
+    command = stack.command("backup", str(tmp_path / "b.tar"))
+    done = subprocess.run(command, capture_output=True, text=True, **options)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_an_interrupted_back_up_leaves_nothing(stack: Stack, tmp_path: Path, number: signal.Signals) -> None:
+    sockets = Layout(stack.data, is_default=False).sockets / "postgres"
+    connection = await asyncpg.connect(host=str(sockets), user="paddleflow", database="paddleflow")
+    await connection.execute("create table held ()")
+    try:
+        async with connection.transaction():
+            # pg_dump waits for it.
+            await connection.execute("lock table held in access exclusive mode")
+            backing = stack.start("backup", str(tmp_path / "b.tar"))
+            await until(lambda: len(list(processes_of(tmp_path))) == 2)
+            backing.send_signal(number)
+            said, _ = backing.communicate(timeout=30)
+    finally:
+        await connection.execute("drop table held")
+        await connection.close()
+    assert backing.returncode == 1, said
+    assert list(processes_of(tmp_path)) == []
     assert list(tmp_path.iterdir()) == []

@@ -17,6 +17,8 @@ def test_in_the_foreground_it_stays_until_it_is_told_to_stop(stack: Stack) -> No
     stack.pf("down")
     process = stack.start("up", "--foreground")
     wait_until(lambda: stack.status()["ready"])
+    stack.kill("valkey")
+    wait_until(lambda: '"last_exit": "signal 9"' in stack.pf("logs", "supervisor"))
     process.send_signal(signal.SIGTERM)
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 0, said
@@ -65,15 +67,17 @@ def test_in_the_foreground_a_refusal_is_told_as_well(stack: Stack) -> None:
     assert "not a data folder of PaddleFlow" in said
 
 
-def test_an_interrupted_up_leaves_the_start_to_the_supervisor(stack: Stack) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_up_leaves_nothing_running(stack: Stack, number: signal.Signals) -> None:
     stack.pf("down")
     start = stack.start("up")
     wait_until(lambda: running_state(stack.data / "state.json") is not None)
-    start.send_signal(signal.SIGINT)
+    start.send_signal(number)
     said, _ = start.communicate(timeout=60)
     assert start.returncode == 1
-    assert "goes on starting in the background" in said
-    wait_until(lambda: stack.status()["ready"])
+    assert "nothing of this start is left running" in said
+    assert list(processes_of(stack.data)) == []
+    stack.pf("up")
 
 
 def test_the_doctor_has_nothing_to_mend_in_a_running_stack(stack: Stack) -> None:

@@ -55,7 +55,7 @@ def write_archive(file: Path, origin: Origin, members: Mapping[str, Path]) -> in
             os.fsync(output.fileno())
         Path(partial).replace(file)
     except BaseException:
-        Path(partial).unlink()
+        Path(partial).unlink(missing_ok=True)
         raise
     return file.stat().st_size
 

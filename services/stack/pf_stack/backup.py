@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pf_kit.embedded.backends import embedded_postgres
+from pf_kit.embedded.child import clean_environment
 from pf_kit.embedded.postgres import Postgres
 from pf_kit.embedded.refusal import Refusal
 from pf_stack.archive import Origin, write_archive
@@ -33,13 +34,13 @@ def back_up(layout: Layout, file: Path, written: Callable[[int], None]) -> int:
     Valkey is left out: it only holds hints, and forgets them at any time.
     """
     if running_state(layout.state) is None:
-        raise Refusal(f"the stack of {layout.data} does not run", f"pf up --data {layout.data}")
+        raise Refusal(f"the stack of {layout.data} does not run", layout.command("up"))
     if file.exists():
         raise Refusal(f"{file} is there already", "Name another file, or remove it first.")
     postgres = embedded_postgres(layout.data, layout.sockets)
     with _workshop(file) as folder:
         dump = Path(folder) / DATABASE
-        _dump(postgres, dump, written)
+        _dump(layout, postgres, dump, written)
         kept = {name: path for name, path in kept_files(layout).items() if path.exists()}
         return write_archive(file, _origin(postgres), {DATABASE: dump, **kept})
 
@@ -54,21 +55,30 @@ def _workshop(file: Path) -> tempfile.TemporaryDirectory[str]:
         ) from problem
 
 
-def _dump(postgres: Postgres, dump: Path, written: Callable[[int], None]) -> None:
+def _dump(layout: Layout, postgres: Postgres, dump: Path, written: Callable[[int], None]) -> None:
     program = [
         str(postgres.binaries.folder / "pg_dump"),
         "--format=custom",
         "--no-owner",
-        f"--file={dump}",
+        "--file",
+        str(dump),
         postgres.dsn,
     ]
-    with subprocess.Popen(program, stderr=subprocess.PIPE, text=True) as process:
-        while process.poll() is None:
-            written(dump.stat().st_size if dump.exists() else 0)
-            time.sleep(0.1)
-        complaint = process.stderr.read() if process.stderr is not None else ""
+    # A file, as nobody may read a pipe in time: what is full of complaints stops.
+    with (
+        tempfile.TemporaryFile() as complaints,
+        subprocess.Popen(program, stderr=complaints, env=clean_environment()) as process,
+    ):
+        try:
+            while process.poll() is None:
+                written(dump.stat().st_size if dump.exists() else 0)
+                time.sleep(0.1)
+        finally:
+            process.kill()
+        complaints.seek(0)
+        complaint = complaints.read().decode(errors="replace").strip()
     if process.returncode != 0:
-        raise Refusal(f"pg_dump failed: {complaint.strip()}", "See how Postgres is: pf status")
+        raise Refusal(f"pg_dump failed: {complaint}", f"See how Postgres is: {layout.command('status')}")
 
 
 def _origin(postgres: Postgres) -> Origin:

@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 from pf_kit.embedded.folders import Locked
 from pf_kit.embedded.refusal import Refusal
+from pf_kit.log import set_up_logging
 from pf_stack.daemon import supervise
 from pf_stack.excerpt import excerpt
 from pf_stack.layout import Layout
@@ -31,11 +32,8 @@ def start_in_background(layout: Layout, report: Report) -> None:
     log = layout.log("supervisor")
     rotate(log)
     begin = log.stat().st_size if log.exists() else 0
-    try:
-        with _daemon(layout) as messages:
-            outcome = _outcome(messages, report)
-    except KeyboardInterrupt:
-        raise Refusal("interrupted; the stack goes on starting in the background", "pf status, or pf down") from None
+    with _daemon(layout) as messages:
+        outcome = _outcome(messages, report)
     match outcome:
         case Failed(what, remedy):
             raise Refusal(what, remedy)
@@ -61,10 +59,19 @@ def _outcome(messages: BinaryIO, report: Report) -> Up | Failed | Busy | None:
 
 def start_in_foreground(layout: Layout, report: Report) -> None:
     """Runs the stack in this process until it is told to stop. Raises Refusal if it cannot be started."""
+    claim(layout)
+    rotate(layout.log("supervisor"))
     try:
-        asyncio.run(supervise(layout, report))
+        with (
+            opened(layout.log("supervisor")) as log,
+            os.fdopen(log, "a", errors="backslashreplace", closefd=False) as file,
+        ):
+            set_up_logging("supervisor", "info", file)
+            asyncio.run(supervise(layout, report))
     except Locked:
-        raise Refusal(f"another pf command works on {layout.data}", "See what runs: pf status") from None
+        raise Refusal(
+            f"another pf command works on {layout.data}", f"See what runs: {layout.command('status')}"
+        ) from None
 
 
 def wait_for_other(layout: Layout) -> State:
@@ -77,16 +84,30 @@ def wait_for_other(layout: Layout) -> State:
         time.sleep(0.05)
     raise Refusal(
         f"another pf command works on {layout.data}, and no stack became ready in {OTHER_SECONDS:.0f} s",
-        f"See what runs: pf status --data {layout.data}",
+        f"See what runs: {layout.command('status')}",
     )
 
 
 @contextmanager
 def _daemon(layout: Layout) -> Iterator[BinaryIO]:
-    """Starts a supervisor that outlives us; what it has to tell, line by line."""
+    """Starts a supervisor that outlives us, unless we are interrupted; what it has to tell, line by line."""
     reader, writer = os.pipe()
+    with os.fdopen(reader, "rb") as messages:
+        try:
+            daemon = _spawn(layout, writer)
+        finally:
+            os.close(writer)
+        try:
+            yield messages
+        except KeyboardInterrupt:
+            daemon.terminate()
+            daemon.wait()
+            raise Refusal("interrupted; nothing of this start is left running", layout.command("up")) from None
+
+
+def _spawn(layout: Layout, writer: int) -> subprocess.Popen[bytes]:
     with opened(layout.log("supervisor")) as log:
-        subprocess.Popen(
+        return subprocess.Popen(
             [sys.executable, "-P", "-m", "pf_stack.daemon", str(layout.data), str(writer)],
             cwd="/",
             stdin=subprocess.DEVNULL,
@@ -95,6 +116,3 @@ def _daemon(layout: Layout) -> Iterator[BinaryIO]:
             pass_fds=[writer],
             start_new_session=True,
         )
-    os.close(writer)
-    with os.fdopen(reader, "rb") as messages:
-        yield messages
