@@ -123,11 +123,44 @@ def test_wrong_settings_are_told_and_nothing_starts(tmp_path: Path) -> None:
 
 async def test_a_port_that_is_taken_ends_the_process_with_a_line(tmp_path: Path) -> None:
     async with running(Echo(settings())) as echo:
-        done = await asyncio.to_thread(command, environment(tmp_path, PF_ECHO_SERVER_LISTEN=echo.server.addresses[0]))
+        taken = echo.server.addresses[0]
+        assert taken in await asyncio.to_thread(refusal, environment(tmp_path, PF_ECHO_SERVER_LISTEN=taken))
+
+
+async def test_an_admin_port_that_is_taken_ends_the_process_with_a_line(tmp_path: Path) -> None:
+    async with running(Echo(settings())) as echo:
+        taken = f"127.0.0.1:{echo.server.admin_port}"
+        assert taken in await asyncio.to_thread(refusal, environment(tmp_path, PF_ECHO_SERVER_ADMIN=taken))
+
+
+@pytest.mark.parametrize(
+    ("setting", "address"),
+    [
+        ("ADMIN", "9090"),
+        ("ADMIN", ":9090"),
+        ("ADMIN", "127.0.0.1:http"),
+        ("ADMIN", "127.0.0.1:99999"),
+        ("ADMIN", "no-such-host.invalid:9090"),
+        ("LISTEN", "127.0.0.1"),
+    ],
+)
+def test_a_malformed_address_ends_the_process_with_a_line(tmp_path: Path, setting: str, address: str) -> None:
+    assert address in refusal(environment(tmp_path, **{f"PF_ECHO_SERVER_{setting}": address}))
+
+
+def test_a_certificate_that_is_not_there_ends_the_process_with_a_line(tmp_path: Path) -> None:
+    missing = {f"PF_ECHO_SERVER_TLS_{each}": str(tmp_path / "none.pem") for each in ("CERTIFICATE", "KEY")}
+    assert "none.pem" in refusal(environment(tmp_path, **missing))
+
+
+def refusal(environ: dict[str, str]) -> str:
+    """Why the service does not start. gRPC may have said something of its own before."""
+    done = command(environ)
     assert done.returncode == 1
-    last = json.loads(done.stderr.splitlines()[-1])
-    assert (last["level"], last["message"]) == ("critical", "cannot serve")
-    assert echo.server.addresses[0] in last["why"]
+    told = json.loads(done.stderr.splitlines()[-1])
+    assert (told["level"], told["message"]) == ("critical", "cannot serve")
+    assert "exception" not in told
+    return str(told["why"])
 
 
 async def crash() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from paddleflow.channel import Tls, open_channel_without_retries
 from paddleflow.problems import Unavailable
-from pf_kit.listen import ListenError
+from pf_kit.start import CannotStart
 from pf_kit.tls import TlsSettings, client_tls
 from support.certificates import Authority, Issued
 from support.kit_client import Running, problem, running, settings
@@ -123,6 +123,6 @@ async def test_a_socket_left_behind_by_a_killed_server_is_no_obstacle(socket: Pa
 
 async def test_a_port_that_is_taken_is_told() -> None:
     async with running(Echo(settings())) as echo:
-        with pytest.raises(ListenError, match=echo.server.addresses[0]):
+        with pytest.raises(CannotStart, match=echo.server.addresses[0]):
             async with running(Echo(settings(listen=(echo.server.addresses[0],)))):
                 pass

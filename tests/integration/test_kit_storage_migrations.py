@@ -15,6 +15,7 @@ from pf_kit.postgres.migrate import MigrationRefused, Phase, migrate
 from pf_kit.postgres.pool import PoolSettings, open_pool
 from pf_kit.postgres.queries import load_queries
 from pf_kit.postgres.views import PostgresView
+from pf_kit.start import CannotStart
 from support.schemas import both_pictures, prepare_all
 
 KIT = "0001_pre_kit.sql"
@@ -158,7 +159,7 @@ async def test_who_may_not_make_a_schema_can_be_given_one(fresh_dsn: str) -> Non
         await connection.execute(f"create role {role} login; create schema kit authorization {role}")
         limited = fresh_dsn.replace("test@", f"{role}@")
         assert await migrate(limited, "kit", ()) == ["0001_pre_kit.sql"]
-        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        with pytest.raises(CannotStart, match="permission denied"):
             await migrate(limited, "another", ())
     finally:
         await connection.execute(f"drop schema kit cascade; drop role {role}")

@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -18,6 +19,7 @@ from pf_kit.postgres.database import PostgresDatabase
 from pf_kit.postgres.errors import ConstraintViolated
 from pf_kit.postgres.pool import PoolSettings, open_pool
 from pf_kit.postgres.views import PostgresView, on_constraint, rows
+from pf_kit.start import CannotStart
 from pf_kit.unit import Change
 from support.probe import memory_probe, postgres_database
 from support.servers import PostgresServer
@@ -276,3 +278,28 @@ async def test_a_connection_that_hangs_is_given_up(fresh_dsn: str) -> None:
             assert {type(answer) for answer in answers} <= {int, DatabaseUnavailable}
             assert await PostgresView(pool).fetchval("select 1") == 1
         os.kill(pid, signal.SIGCONT)
+
+
+async def test_a_service_that_may_not_in_is_told_why_and_no_secret(fresh_dsn: str) -> None:
+    with pytest.raises(CannotStart, match="none-such"):
+        async with opened(urlsplit(fresh_dsn)._replace(path="/none-such").geturl()):
+            pass
+    for malformed in ("postgresql://u:s3cret/word@host:5432/d", "host=x password=s3cret", "s3cret"):
+        with pytest.raises(CannotStart, match="postgresql://user:password@host") as caught:
+            async with opened(malformed):
+                pass
+        assert "s3cret" not in str(caught.value)
+
+
+async def test_a_wrong_password_is_told(fresh_dsn: str) -> None:
+    """By a Postgres that asks for none, hence of a user whom it does not know."""
+    stranger = urlsplit(fresh_dsn)
+    with pytest.raises(CannotStart, match="stranger"):
+        async with opened(stranger._replace(netloc=f"stranger:s3cret@{stranger.netloc.rpartition('@')[2]}").geturl()):
+            pass
+
+
+async def test_a_database_that_nobody_answers_for_is_named() -> None:
+    with pytest.raises(DatabaseUnavailable, match=r"has not answered for 0\.2 s: .*127\.0\.0\.1"):
+        async with opened("postgresql://u:s3cret@127.0.0.1:1/d", start_timeout=0.2):
+            pass

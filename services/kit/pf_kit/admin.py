@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
+from pf_kit.start import CannotStart
+
 READ_TIMEOUT = 5.0
 """Seconds in which a request must have come."""
 MAX_HEAD = 8192
 """Bytes of a request; ours are much shorter."""
+MAX_PORT = 65_535
 PLAIN = "text/plain; charset=utf-8"
+
+_ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]+):(?P<port>[0-9]{1,5})")
 
 
 class AdminPort:
@@ -26,10 +32,20 @@ class AdminPort:
     @asynccontextmanager
     async def listening(self, address: str) -> AsyncIterator[int]:
         """Listens on ``host:port`` for the block; gives the port, which is chosen if it is 0."""
-        host, _, port = address.rpartition(":")
-        server = await asyncio.start_server(self._serve, host.strip("[]"), int(port), limit=MAX_HEAD)
-        async with server:
+        async with await self._listen(address) as server:
             yield server.sockets[0].getsockname()[1]
+
+    async def _listen(self, address: str) -> asyncio.Server:
+        match = _ADDRESS.fullmatch(address)
+        if match is None or int(match["port"]) > MAX_PORT:
+            raise CannotStart(f"the admin address {address!r} is not host:port, for example 127.0.0.1:9090")
+        host, port = match["host"].strip("[]"), int(match["port"])
+        try:
+            return await asyncio.start_server(self._serve, host, port, limit=MAX_HEAD)
+        except OSError as error:
+            raise CannotStart(
+                f"cannot listen on {address} for metrics and health: {error.strerror}; choose another admin address"
+            ) from error
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # Whoever does not ask properly, or leaves early, gets nothing.

@@ -15,10 +15,10 @@ from typing import Generic, Protocol, TypeVar
 import uvloop
 
 from paddleflow.problems import Problem
-from pf_kit.listen import ListenError
 from pf_kit.log import set_up_logging
 from pf_kit.server import ServiceServer
 from pf_kit.settings import Settings, SettingsError, describe, load, values
+from pf_kit.start import CannotStart
 
 logger = logging.getLogger(__name__)
 
@@ -115,7 +115,7 @@ async def _live(program: Program[S], settings: S) -> int:
     except asyncio.CancelledError:
         logger.warning("stopped before the end")
         return 0 if not stop.serving else 1
-    except (Problem, ListenError) as error:
+    except (Problem, CannotStart) as error:
         logger.critical("cannot serve", extra={"why": str(error)})
         return 1
     except Exception:  # the last one to tell

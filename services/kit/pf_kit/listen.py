@@ -8,10 +8,7 @@ import grpc
 from grpc import aio
 
 from paddleflow.address import target
-
-
-class ListenError(Exception):
-    """An address cannot be listened on."""
+from pf_kit.start import CannotStart
 
 
 def listen(server: aio.Server, addresses: Sequence[str], credentials: grpc.ServerCredentials | None) -> Iterator[str]:
@@ -20,14 +17,16 @@ def listen(server: aio.Server, addresses: Sequence[str], credentials: grpc.Serve
     Unix sockets are not encrypted: whoever may open them is on the same machine.
     """
     for address in addresses:
-        place = _place(address)
         try:
+            place = _place(address)
             if credentials is None or place.startswith("unix:"):
                 port = server.add_insecure_port(place)
             else:
                 port = server.add_secure_port(place, credentials)
+        except ValueError as error:
+            raise CannotStart(f"cannot listen on {error}") from error
         except RuntimeError as error:
-            raise ListenError(
+            raise CannotStart(
                 f"cannot listen on {address}; is another server there, or is the port not yours?"
             ) from error
         yield place if place.startswith("unix:") else f"{place.rpartition(':')[0]}:{port}"

@@ -8,6 +8,7 @@ from pathlib import Path
 import grpc
 
 from paddleflow.channel import Tls
+from pf_kit.start import CannotStart
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +71,12 @@ def server_credentials(settings: TlsSettings) -> grpc.ServerCredentials | None:
     if settings.certificate is None or settings.key is None:
         return None
     files = _Files(settings.certificate, settings.key, settings.client_ca)
+    try:
+        first = files.read()
+    except OSError as error:
+        raise CannotStart(f"cannot read {error.filename}, which TLS needs: {error.strerror}") from error
     return grpc.dynamic_ssl_server_credentials(
-        files.read(),
+        first,
         files.changed,  # type: ignore[arg-type]  # the stub forgets that None means unchanged
         require_client_authentication=settings.client_ca is not None,
     )

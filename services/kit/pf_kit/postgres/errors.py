@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import asyncpg
 
 from paddleflow.problems import Conflict, DatabaseUnavailable, Problem
+from pf_kit.start import CannotStart
 
 _UNREACHABLE = (
     OSError,
@@ -33,6 +34,11 @@ _LOST = (
     asyncpg.LockNotAvailableError,
     # A migration has changed a table that a prepared statement reads; asyncpg prepares it anew the next time.
     asyncpg.InvalidCachedStatementError,
+)
+_REFUSED = (
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+    asyncpg.InsufficientPrivilegeError,
 )
 _GONE = re.compile("clos(ed|ing)|released back to the pool")
 """How asyncpg says that a connection was lost before the call; its other interface errors are faults of the caller."""
@@ -61,6 +67,15 @@ def translated() -> Iterator[None]:
         if not _GONE.search(str(error)):
             raise
         raise DatabaseUnavailable from error
+
+
+@contextmanager
+def let_in() -> Iterator[None]:
+    """Inside, a Postgres that does not let the service in, or not do what it does at its start, is `CannotStart`."""
+    try:
+        yield
+    except _REFUSED as error:
+        raise CannotStart(f"Postgres refuses: {error}; correct the DSN, or give its user what it needs") from error
 
 
 @contextmanager

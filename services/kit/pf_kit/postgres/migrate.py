@@ -13,8 +13,9 @@ from importlib.resources.abc import Traversable
 import asyncpg
 
 from pf_kit.postgres.database import lock_key
-from pf_kit.postgres.errors import translated
+from pf_kit.postgres.errors import let_in, translated
 from pf_kit.postgres.pool import Connection
+from pf_kit.start import CannotStart
 
 _NAME = re.compile(r"\d{4}_(pre|post)_\w+\.sql")
 _SCHEMA = re.compile(r"[a-z][a-z0-9_]*")
@@ -32,7 +33,7 @@ class Phase(StrEnum):
     ALL = "all"
 
 
-class MigrationRefused(Exception):
+class MigrationRefused(CannotStart):
     """The migrations cannot be applied to this database."""
 
 
@@ -63,7 +64,7 @@ async def migrate(dsn: str, schema: str, folders: Sequence[Traversable], phase: 
     if not _SCHEMA.fullmatch(schema):
         raise ValueError(f"{schema!r} is no name for a schema: lower-case letters, digits and _ only")
     wanted = tuple(read_migrations((kit_migrations(), *folders)))
-    with translated():
+    with let_in(), translated():
         connection = await asyncpg.connect(dsn, timeout=10, server_settings={"search_path": schema})
         try:
             return await _apply_missing(connection, schema, wanted, phase)

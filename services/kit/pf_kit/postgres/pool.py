@@ -14,7 +14,8 @@ import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
 from paddleflow.problems import DatabaseUnavailable
-from pf_kit.postgres.errors import translated
+from pf_kit.postgres.errors import let_in, translated
+from pf_kit.start import CannotStart
 
 # Quoted, because only the type stubs of asyncpg know these parameters.
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
@@ -67,7 +68,7 @@ class Pool:
 
 @asynccontextmanager
 async def open_pool(settings: PoolSettings) -> AsyncIterator[Pool]:
-    """A pool that has reached the database once; DatabaseUnavailable if that takes too long."""
+    """A pool that has reached the database once; DatabaseUnavailable if that takes too long, CannotStart if refused."""
     raw = await _connect(settings)
     renewal = asyncio.create_task(_renew(raw, settings.lifetime), name="postgres-renew")
     try:
@@ -82,11 +83,16 @@ async def _connect(settings: PoolSettings) -> RawPool:
     deadline = time.monotonic() + settings.start_timeout
     while True:
         try:
-            with translated():
+            with let_in(), translated():
                 return await _create(settings)
-        except DatabaseUnavailable:
+        except ValueError:
+            # Its text may have a part of the password, where that has signs that must be encoded.
+            raise CannotStart("the DSN is none; write postgresql://user:password@host:5432/database") from None
+        except DatabaseUnavailable as error:
             if time.monotonic() > deadline:
-                raise
+                why = str(error.__cause__) or type(error.__cause__).__name__
+                waited = f"Postgres has not answered for {settings.start_timeout:g} s"
+                raise DatabaseUnavailable(f"{waited}: {why}; is it running where the DSN says?") from error.__cause__
             await asyncio.sleep(0.1)
 
 
