@@ -30,8 +30,10 @@ from paddleflow.problems import (
     Violation,
 )
 from paddleflow.status import DETAILS_KEY
+from pf_kit import boundary
 from pf_kit.auth import TokenState
 from pf_kit.call import current_call
+from pf_kit.clock import SystemClock
 from pf_kit.served import Context
 from pf_kit.tokens import new_private_key
 from support.kit_client import ALICE, ROOT, Running, bearer, problem, raw_code, running, settings, token
@@ -295,6 +297,26 @@ async def test_the_log_has_changes_failures_and_slow_calls_but_not_every_read(ca
     ]
     assert told[2]["reason"] == "NOT_FOUND"
     assert told[2]["principal"] == "user/alice"
+
+
+async def test_strangers_cannot_fill_the_log(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(boundary, "STRANGERS_LINES", 3)
+    # All in one second, however long it takes.
+    monkeypatch.setattr(SystemClock, "monotonic", lambda _: 5.0)
+    async with running(Echo(settings())) as echo:
+        with caplog.at_level(logging.INFO, "pf_kit.calls"):
+            for metadata in ((), bearer("nonsense")):
+                for _ in range(10):
+                    await problem(echo.stub.GetNote(echo_pb2.GetNoteRequest(), metadata=metadata))
+            await problem(echo.stub.GetNote(echo_pb2.GetNoteRequest(name="x"), metadata=ALICE))
+            monkeypatch.setattr(SystemClock, "monotonic", lambda _: 6.0)
+            await problem(echo.stub.GetNote(echo_pb2.GetNoteRequest()))
+    told = [vars(record) for record in caplog.records if record.name == "pf_kit.calls"]
+    assert [(line["reason"], line.get("left_out")) for line in told] == [
+        *[("TOKEN_MISSING", None)] * 3,
+        ("NOT_FOUND", None),
+        ("TOKEN_MISSING", 17),
+    ]
 
 
 async def test_every_call_is_counted(echo: Running) -> None:

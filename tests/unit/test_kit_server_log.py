@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pf_kit.call import CURRENT, Call
-from pf_kit.log import JsonFormatter, redact, set_up_logging
+from pf_kit.log import JsonFormatter, Ration, redact, set_up_logging
 from pf_kit.principal import Principal, PrincipalKind
 from pf_kit.setting_types import Secret
 from pf_kit.tokens import Claims, Signer, new_private_key
+from support.hand_clock import HandClock
 
 KEY = new_private_key()
 TOKEN = Signer(KEY).sign(Claims("here", "user/alice", "t1", 1, 2))
@@ -122,3 +124,18 @@ def test_every_record_becomes_one_line_of_json(extra: dict[str, object]) -> None
     text = JsonFormatter("queue").format(record)
     assert "\n" not in text
     assert json.loads(text)["message"] == "text\nmore"
+
+
+@given(st.lists(st.floats(0, 5), max_size=60).map(sorted))
+def test_of_too_many_lines_only_the_number_is_told(moments: list[float]) -> None:
+    clock = HandClock()
+    ration = Ration(3, clock)
+    taken: list[tuple[int, int]] = []
+    for clock.ticks in moments:
+        left_out = ration.take()
+        if left_out is not None:
+            taken.append((int(clock.ticks), left_out))
+    seconds = Counter(int(moment) for moment in moments)
+    assert Counter(second for second, _ in taken) == {second: min(count, 3) for second, count in seconds.items()}
+    untold = max(seconds[max(seconds)] - 3, 0) if seconds else 0
+    assert sum(left_out for _, left_out in taken) + len(taken) + untold == len(moments)

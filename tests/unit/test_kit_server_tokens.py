@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 
 import jwt
 import pytest
@@ -27,25 +26,11 @@ from pf_kit.auth import Metadata, TokenAuthenticator, TokenState, read_metadata
 from pf_kit.principal import ANONYMOUS, Principal, PrincipalKind
 from pf_kit.token_status import FRESH, LONGEST, CachedTokenStatus
 from pf_kit.tokens import Claims, Signer, Verifier, key_id, new_private_key
+from support.hand_clock import NOW, HandClock
 from support.waiting import until
 
 KEY = new_private_key()
-NOW = 1_800_000_000
 ALICE = Claims("here", "user/alice", "t1", NOW, NOW + 100)
-
-
-@dataclass
-class HandClock:
-    """A clock that is moved by hand."""
-
-    wall: float = float(NOW)
-    ticks: float = 0.0
-
-    def now(self) -> datetime:
-        return datetime.fromtimestamp(self.wall, UTC)
-
-    def monotonic(self) -> float:
-        return self.ticks
 
 
 @dataclass

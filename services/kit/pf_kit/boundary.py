@@ -16,13 +16,18 @@ import grpc
 from paddleflow.problems import Overloaded, ShuttingDown
 from pf_kit.access import Access, Rule
 from pf_kit.auth import Authenticator, Metadata
+from pf_kit.clock import SystemClock
 from pf_kit.forward import Forwarder
 from pf_kit.limits import OVERLOADED, Limit
+from pf_kit.log import Ration
 from pf_kit.principal import ANONYMOUS, Principal
 from pf_kit.served import KNOWN, Known, Method
 from pf_kit.serving import Handler, refusing, serving, serving_known
 from pf_kit.telemetry import RpcMetrics
 from pf_kit.tracing import Tracing
+
+STRANGERS_LINES = 20
+"""Lines in the log, in one second, about calls of strangers; the metrics count all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,7 @@ class Boundary(grpc.GenericRpcHandler):
     def __init__(self, surroundings: Surroundings, services: Iterable[grpc.GenericRpcHandler]) -> None:
         self._surroundings = surroundings
         self._closing = False
+        self._strangers = Ration(STRANGERS_LINES, SystemClock())
         wrapped = ((path, self._wrap(path, tuple(services))) for path in (*surroundings.rules, *surroundings.official))
         self._wrapped = {path: each for path, each in wrapped if each is not None}
 
@@ -131,6 +137,7 @@ class Boundary(grpc.GenericRpcHandler):
             tracing=around.tracing,
             longest=float("inf") if rule.streaming else around.longest_call,
             slow=float("inf") if rule.streaming else around.slow_call,
+            strangers=self._strangers,
         )
 
 

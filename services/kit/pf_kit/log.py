@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import TextIO
 
 from pf_kit.call import CURRENT
+from pf_kit.clock import Clock
 
 MASK = "***"
 
@@ -52,6 +53,29 @@ def redact_value(name: str, value: object) -> object:
             return [redact_value("", each) for each in value]
         case _:
             return redact(str(value))
+
+
+class Ration:
+    """Allows so many lines in a second, and counts those that are left out."""
+
+    def __init__(self, each_second: int, clock: Clock) -> None:
+        self._each_second = each_second
+        self._clock = clock
+        self._second = 0
+        self._written = 0
+        self._left_out = 0
+
+    def take(self) -> int | None:
+        """How many were left out since the last line, if this one may be written; None if it is left out too."""
+        second = int(self._clock.monotonic())
+        if second != self._second:
+            self._second, self._written = second, 0
+        if self._written >= self._each_second:
+            self._left_out += 1
+            return None
+        self._written += 1
+        left_out, self._left_out = self._left_out, 0
+        return left_out
 
 
 class JsonFormatter(logging.Formatter):

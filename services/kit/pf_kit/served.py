@@ -21,7 +21,8 @@ from pf_kit.auth import Metadata
 from pf_kit.call import CURRENT, Call
 from pf_kit.ids import new_id
 from pf_kit.limits import Limit
-from pf_kit.principal import ANONYMOUS, Principal
+from pf_kit.log import Ration
+from pf_kit.principal import ANONYMOUS, Principal, PrincipalKind
 from pf_kit.telemetry import MethodMetrics
 
 logger = logging.getLogger("pf_kit.calls")
@@ -60,6 +61,8 @@ class Method:
     """Seconds that a call may last; infinite for streams."""
     slow: float
     """Seconds from which on a call is worth a line in the log; infinite for streams."""
+    strangers: Ration
+    """Of lines about calls of callers who were not let in, or whom nobody knows: they must not fill the disk."""
 
 
 class Served:
@@ -138,7 +141,7 @@ class Served:
         usual = self._code == "OK" and seconds < method.slow and not method.rule.mutation
         level = logging.DEBUG if usual else logging.INFO
         if logger.isEnabledFor(level):
-            logger.log(level, "call", extra=self._told(seconds))
+            self._tell(level, seconds)
 
     def _begin_span(self, traceparent: str) -> None:
         self._span = self._method.tracing.begin(self._method.path, traceparent)
@@ -151,6 +154,16 @@ class Served:
         self._code, self._reason = problem.code.value, problem.reason
         details = ((DETAILS_KEY, encode(problem, self._method.domain)),)
         await self._context.abort(status_code(problem), status_message(problem), details)
+
+    def _tell(self, level: int, seconds: float) -> None:
+        told = self._told(seconds)
+        if not self._known or self._principal.kind is PrincipalKind.ANONYMOUS:
+            left_out = self._method.strangers.take()
+            if left_out is None:
+                return
+            if left_out:
+                told["left_out"] = left_out
+        logger.log(level, "call", extra=told)
 
     def _told(self, seconds: float) -> dict[str, object]:
         told = {
