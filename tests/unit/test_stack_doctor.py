@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from pf_kit.embedded import binaries
+from pf_kit.embedded.accounts import Account
 from pf_kit.embedded.processes import Identity, identify
 from pf_stack import doctor
 from pf_stack.client_config import configure_client
@@ -43,7 +44,9 @@ def bad(layout: Layout) -> list[Finding]:
 
 
 def notes(layout: Layout) -> list[Finding]:
-    return [finding for finding in examine(layout) if finding.grade is Grade.NOTE]
+    """Except for the account, which is up to the machine."""
+    found = [finding for finding in examine(layout) if finding.grade is Grade.NOTE]
+    return [finding for finding in found if finding.remedy != doctor.OWN_ACCOUNT]
 
 
 def own_identity() -> Identity:
@@ -155,3 +158,14 @@ def test_a_folder_of_sockets_that_somebody_else_laid_there_is_named(layout: Layo
     layout.sockets.symlink_to("/")
     (finding,) = bad(layout)
     assert f"{layout.sockets} is not ours" in finding.what
+
+
+def test_backends_of_an_account_that_others_share_are_noted(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = Account("nobody", os.geteuid(), os.getegid())
+    monkeypatch.setattr(doctor, "backend_account", lambda _folders: shared)
+    assert [finding.remedy for finding in examine(layout) if "run as nobody" in finding.what] == [doctor.OWN_ACCOUNT]
+
+
+def test_remedies_name_the_folder_that_was_asked_about(layout: Layout) -> None:
+    other = replace(layout, is_default=False)
+    assert [note.remedy for note in notes(other)] == [f"pf up --data {layout.data}"]

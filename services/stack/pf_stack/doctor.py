@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from shlex import quote
 
-from pf_kit.embedded.accounts import backend_account, require_passage
+from pf_kit.embedded.accounts import SHARED, backend_account, require_passage
 from pf_kit.embedded.binaries import Binaries, find_postgres, find_valkey
 from pf_kit.embedded.refusal import Refusal
 from pf_stack import doctor_files
@@ -23,6 +23,10 @@ from pf_stack.state import running_state
 OLDEST_PYTHON = (3, 11)
 LITTLE_SPACE = 1_000_000_000
 """Bytes below which a start may fail: an empty stack takes 100 MB, and Postgres writes up to 512 MB of log."""
+
+
+OWN_ACCOUNT = "useradd --system --no-create-home paddleflow   (a data folder that exists: pf backup, then pf restore)"
+"""Gives the backends an account that nobody else uses."""
 
 
 def examine(layout: Layout) -> list[Finding]:
@@ -78,7 +82,10 @@ def _space(layout: Layout) -> Iterator[Finding]:
 def _account(layout: Layout) -> Iterator[Finding]:
     account = backend_account([layout.cluster, layout.store])
     require_passage(_existing(layout), account)
-    yield good(f"Postgres and Valkey run as {account.name}, which can enter the data folder")
+    if account.name == SHARED:
+        yield note(f"Postgres and Valkey run as {SHARED}, and so may programs that must not read the data", OWN_ACCOUNT)
+    else:
+        yield good(f"Postgres and Valkey run as {account.name}, which can enter the data folder")
 
 
 def _existing(layout: Layout) -> Path:

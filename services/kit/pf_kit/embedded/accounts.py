@@ -15,7 +15,9 @@ from pathlib import Path
 
 from pf_kit.embedded.refusal import Refusal
 
-UNPRIVILEGED = ("postgres", "nobody")
+SHARED = "nobody"
+"""Whoever else runs as it may read and stop the backends."""
+UNPRIVILEGED = ("paddleflow", "postgres", SHARED)
 """Accounts that root gives the backends to, the first that exists."""
 
 
@@ -53,8 +55,8 @@ def backend_account(folders: Sequence[Path]) -> Account:
     account = next((account for account in (*owners, *named) if account is not None and account.uid != 0), None)
     if account is None:
         raise Refusal(
-            "Postgres does not run as root, and there is neither an account postgres nor nobody",
-            "Create one: useradd --system --no-create-home postgres",
+            "Postgres does not run as root, and there is no account paddleflow, postgres or nobody",
+            "Create one: useradd --system --no-create-home paddleflow",
         )
     return account
 
