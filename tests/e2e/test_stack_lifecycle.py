@@ -126,7 +126,7 @@ def test_what_is_written_down_of_a_dead_stack_harms_no_other_process(stack: Stac
 
 
 def test_two_stacks_live_side_by_side(stack: Stack) -> None:
-    with new_stack(name="Füße, 100 % & more") as other:
+    with new_stack(name="Füße, it's [100] % & more; #1") as other:
         other.pf("up")
         with stack.connect() as ours, other.connect() as theirs:
             theirs.queues.create(Queue("only-there", max={"cpu": 1000}))

@@ -12,10 +12,12 @@ from pf_stack.client_config import read_entry, users_config
 from pf_stack.endpoints import read_endpoints
 from pf_stack.finding import Finding, bad, good, note
 from pf_stack.layout import Layout
+from pf_stack.setup import require_plain
 from pf_stack.stack import ENTRANCE
 
 
 def data_folder(layout: Layout) -> Iterator[Finding]:
+    require_plain(layout.data)
     if not layout.data.exists():
         yield note(f"there is no data folder {layout.data} yet", layout.command("up"))
     elif not layout.lock.exists() and any(layout.data.iterdir()):

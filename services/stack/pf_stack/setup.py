@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 import secrets
 import signal
 from base64 import b64encode
+from pathlib import Path
 from shlex import quote
 
 from pf_kit.embedded.backends import BACKENDS, claim_folders, vacate_backends
@@ -21,12 +23,17 @@ logger = logging.getLogger(__name__)
 PLAIN_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 """Without those that look alike."""
 CREDENTIAL_KEY_BYTES = 32
+UNQUOTED = '"$`\\'
+"""Letters that mean something to a shell even between double quotes, which initdb puts around paths."""
+LONGEST_PATH = 800
+"""Bytes of a data folder's path. Postgres knows no path longer than 1023, and it has files far below."""
 LEFTOVERS = ((signal.SIGTERM, 10.0), (signal.SIGKILL, 5.0))
 """How services are ended that lost their supervisor. It has told them to end already, by its death."""
 
 
 def claim(layout: Layout) -> None:
     """Makes the data folder, or sees that it is one and that we may use it."""
+    require_plain(layout.data)
     if layout.restoring.exists():
         raise Refusal(
             f"a restore into {layout.data} was interrupted",
@@ -41,6 +48,21 @@ def claim(layout: Layout) -> None:
     layout.lock.touch(mode=0o600)
     for folder in (layout.logs, layout.keys, layout.client_config.parent):
         own_folder(folder, 0o700)
+
+
+def require_plain(data: Path) -> None:
+    """Refuses a path that Postgres cannot work with: its tools hand it to a shell, and cut it off when it is long."""
+    odd = sorted({letter for letter in str(data) if letter in UNQUOTED or not letter.isprintable()})
+    if odd:
+        raise Refusal(
+            f"the path of the data folder holds what Postgres cannot work with: {', '.join(map(ascii, odd))}",
+            "Name another folder with --data.",
+        )
+    if len(os.fsencode(data)) > LONGEST_PATH:
+        raise Refusal(
+            f"the path of the data folder is longer than {LONGEST_PATH} bytes: {data}",
+            "Name another folder with --data.",
+        )
 
 
 def _is_somebody_elses(layout: Layout) -> bool:
