@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import grpc
 import pytest
 
+from paddleflow.channel import open_channel_without_retries
 from paddleflow.problems import DeadlineExceeded, NoLeader, QueueNotFound, TokenMissing
 from pf_kit.call import current_call
 from pf_kit.clock import SystemClock
-from pf_kit.forward import FORWARDED, Forwarder
+from pf_kit.forward import FORWARDED, Forwarder, Origins
 from pf_kit.leading import LeaseLeader
 from pf_kit.leases import Leadership, Lease, MemoryLeases
 from support.kit_client import ALICE, Running, problem, running, settings
@@ -89,7 +91,8 @@ async def test_a_deadline_ends_at_both() -> None:
 
         leader.servicer.answer = hang
         assert type(await problem(lead(follower, timeout=0.3))) is DeadlineExceeded
-        await asyncio.wait_for(cancelled.wait(), 5)
+        async with asyncio.timeout(5):
+            await cancelled.wait()
 
 
 async def test_strangers_are_refused_before_anything_is_handed_on() -> None:
@@ -138,12 +141,85 @@ async def test_a_new_leader_is_followed_while_the_old_one_finishes() -> None:
         assert (await late).text == "old late"
 
 
+async def test_the_leader_knows_where_a_call_came_from() -> None:
+    told = Told()
+    async with (
+        running(Echo(settings(), leader=Told(leading=True))) as leader,
+        running(Echo(settings(), leader=told)) as follower,
+    ):
+        told.at = leader.server.addresses[0]
+
+        async def tell_peer(_: str) -> str:
+            return current_call().peer
+
+        leader.servicer.answer = follower.servicer.answer = tell_peer
+        # One channel has one port, whatever is asked.
+        asked_by = (await follower.stub.Hello(echo_pb2.HelloRequest())).text
+        assert (await lead(follower)).text == asked_by
+
+
+@pytest.mark.parametrize("said", ["1", "unix:/lie", f"{'0' * 32} unix:/lie", Origins(b"guess").told("unix:/lie", "")])
+async def test_what_a_caller_claims_about_where_it_is_does_not_count(said: str) -> None:
+    async with running(Echo(settings(), leader=Told(leading=True))) as leader:
+
+        async def tell_peer(_: str) -> str:
+            return current_call().peer
+
+        leader.servicer.answer = tell_peer
+        assert (await lead(leader, metadata=(*ALICE, (FORWARDED, said)))).text.startswith("ipv4:127.0.0.1:")
+
+
+async def test_what_one_caller_sent_is_of_no_use_to_another() -> None:
+    origins = Origins(b"secret")
+    said = origins.told("ipv4:10.0.0.1:7", "Bearer a")
+    assert origins.read(said, "Bearer a") == "ipv4:10.0.0.1:7"
+    assert origins.read(said, "Bearer b") == origins.read(said.encode(), "Bearer a") == ""
+
+
+class Asked:
+    """What a forwarder sees of a call."""
+
+    def invocation_metadata(self) -> Any:
+        return ALICE
+
+    def time_remaining(self) -> float:
+        return 20.0
+
+    def peer(self) -> str:
+        return "unix:"
+
+
+async def test_a_forwarder_that_closes_waits_for_no_former_leader() -> None:
+    told = Told()
+    async with running(Echo(settings(), leader=Told(leading=True))) as leader:
+        begun = asyncio.Event()
+
+        async def hang(text: str) -> str:
+            if text == "late":
+                begun.set()
+                await asyncio.sleep(30)
+            return text
+
+        leader.servicer.answer = hang
+        forwarder = Forwarder(told, Origins(b""), lambda address: open_channel_without_retries(address, None))
+        handler = forwarder.handler("/echo.v1.EchoService/Lead", grpc.unary_unary_rpc_method_handler(None))  # type: ignore[arg-type]
+        forward: Any = handler.unary_unary
+        told.at = leader.server.addresses[0]
+        late = asyncio.ensure_future(forward(echo_pb2.HelloRequest(text="late").SerializeToString(), Asked()))
+        await begun.wait()
+        told.at = f"ipv4:{told.at}"
+        await forward(echo_pb2.HelloRequest(text="soon").SerializeToString(), Asked())
+        async with asyncio.timeout(5):
+            await forwarder.close()
+            await asyncio.wait([late])
+
+
 async def test_a_stream_cannot_be_led() -> None:
     class Handler:
         request_streaming, response_streaming = False, True
 
     with pytest.raises(TypeError, match="/s/Watch"):
-        Forwarder(Told(), lambda _: None).handler("/s/Watch", Handler())  # type: ignore[arg-type,return-value]
+        Forwarder(Told(), Origins(b""), lambda _: None).handler("/s/Watch", Handler())  # type: ignore[arg-type,return-value]
 
 
 async def test_the_lease_says_who_leads() -> None:

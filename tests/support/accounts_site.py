@@ -158,6 +158,7 @@ async def served(world: World) -> AsyncIterator[Site]:
             authenticator=authenticator,
             watches=watches,
             page_tokens=PageTokens(SECRET),
+            secret=SECRET,
             registry=CollectorRegistry(),
             tracing=Tracing(None, 0.0, lambda: 1.0),
             leader=AlwaysLeading(),

@@ -15,9 +15,9 @@ import grpc
 
 from paddleflow.problems import Overloaded, ShuttingDown
 from pf_kit.access import Access, Rule
-from pf_kit.auth import Authenticator, Metadata
+from pf_kit.auth import AUTHORIZATION, Authenticator, Metadata
 from pf_kit.clock import SystemClock
-from pf_kit.forward import Forwarder
+from pf_kit.forward import FORWARDED, Forwarder, Origins
 from pf_kit.limits import OVERLOADED, Limit
 from pf_kit.log import Ration
 from pf_kit.principal import ANONYMOUS, Principal
@@ -44,6 +44,7 @@ class Surroundings:
     officials: Limit
     metrics: RpcMetrics
     tracing: Tracing
+    origins: Origins
     forwarder: Forwarder
     longest_call: float
     slow_call: float
@@ -123,6 +124,10 @@ class Boundary(grpc.GenericRpcHandler):
             limit=method.limit,
         )
 
+    def _origin(self, metadata: Metadata) -> str:
+        said = metadata.get(FORWARDED, "")
+        return self._surroundings.origins.read(said, metadata.get(AUTHORIZATION, "")) if said else ""
+
     def _method(self, path: str) -> Method:
         around = self._surroundings
         official = path in around.official
@@ -132,6 +137,7 @@ class Boundary(grpc.GenericRpcHandler):
             rule=rule,
             domain=around.domain,
             who=_nobody if rule.access is Access.ANYONE else around.authenticator.authenticate,
+            origin=self._origin if rule.leader else _itself,
             limit=around.officials if official else around.streams if rule.streaming else around.calls,
             metrics=around.metrics.method(path),
             tracing=around.tracing,
@@ -158,3 +164,8 @@ def _found(path: str, services: Iterable[grpc.GenericRpcHandler]) -> Handler | N
 async def _nobody(_: Metadata) -> Principal:
     """For methods that anyone may call: they are not kept from it by an old token."""
     return ANONYMOUS
+
+
+def _itself(_: Metadata) -> str:
+    """For methods that are never handed on."""
+    return ""

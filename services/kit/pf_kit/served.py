@@ -54,6 +54,8 @@ class Method:
     """Whose reasons its errors have, for example ``paddleflow.queue``."""
     who: Callable[[Metadata], Awaitable[Principal]]
     """Knows the caller."""
+    origin: Callable[[Metadata], str]
+    """From where another instance had the call; empty if it came from the caller itself."""
     limit: Limit
     metrics: MethodMetrics
     tracing: tracing.Tracing
@@ -75,6 +77,7 @@ class Served:
     """True while it counts against its caller's."""
     _span: Span | None = None
     _trace = ""
+    _peer = ""
     _code = "OK"
     _reason = ""
     hurried = True
@@ -102,7 +105,8 @@ class Served:
         remaining: float | None = context.time_remaining()
         self.hurried = remaining is None or remaining > method.longest
         ends = self.started + (method.longest if self.hurried or remaining is None else remaining)
-        CURRENT.set(Call(method.path, principal, context.peer(), self._trace, ends))
+        self._peer = method.origin(metadata) or context.peer()
+        CURRENT.set(Call(method.path, principal, self._peer, self._trace, ends))
 
     async def in_time(self, work: Awaitable[R]) -> R:
         """The result of the work, unless it lasts longer than any call may."""
@@ -172,7 +176,7 @@ class Served:
             "method": self._method.path,
             "principal": self._principal.label,
             "acting_service": self._principal.acting_service,
-            "peer": self._context.peer(),
+            "peer": self._peer or self._context.peer(),
             "milliseconds": round(seconds * 1000, 2),
             "trace": self._trace,
         }

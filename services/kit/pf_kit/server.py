@@ -22,7 +22,7 @@ from pf_kit.access import official, rules
 from pf_kit.admin import AdminPort
 from pf_kit.auth import Authenticator
 from pf_kit.boundary import Boundary, Surroundings
-from pf_kit.forward import Forwarder, Leader
+from pf_kit.forward import Forwarder, Leader, Origins
 from pf_kit.health import Health
 from pf_kit.limits import Limit, LimitSettings
 from pf_kit.listen import listen
@@ -80,6 +80,8 @@ class Service:
     authenticator: Authenticator
     watches: Watches
     page_tokens: PageTokens
+    secret: bytes
+    """Shared by all instances of the service: that of its `Install`."""
     registry: CollectorRegistry
     tracing: Tracing
     leader: Leader
@@ -115,8 +117,9 @@ class ServiceServer:
         """Listens for the block. At its end calls under way are cut off; `drain` lets them finish before."""
         self._add_common()
         admin = AdminPort(self._service.registry, lambda: self._health.ready)
-        forwarder = Forwarder(self._service.leader, self._open_channel)
-        boundary = Boundary(self._surroundings(forwarder), self._handlers.handlers)
+        origins = Origins(self._service.secret)
+        forwarder = Forwarder(self._service.leader, origins, self._open_channel)
+        boundary = Boundary(self._surroundings(forwarder, origins), self._handlers.handlers)
         server = aio.server(options=_options(self._settings.limits))
         server.add_generic_rpc_handlers((boundary,))
         async with admin.listening(self._settings.admin) as self.admin_port:
@@ -167,7 +170,7 @@ class ServiceServer:
         reflected = reflection.aio.ReflectionServicer([*self._handlers.services, reflection.SERVICE_NAME])
         self.add(reflection_pb2_grpc.add_ServerReflectionServicer_to_server, reflected)
 
-    def _surroundings(self, forwarder: Forwarder) -> Surroundings:
+    def _surroundings(self, forwarder: Forwarder, origins: Origins) -> Surroundings:
         metrics = RpcMetrics(self._service.registry)
         metrics.show("call", self._calls)
         metrics.show("stream", self._streams)
@@ -183,6 +186,7 @@ class ServiceServer:
             officials=Limit(OFFICIALS, OFFICIALS),
             metrics=metrics,
             tracing=self._service.tracing,
+            origins=origins,
             forwarder=forwarder,
             longest_call=self._settings.longest_call_seconds,
             slow_call=self._settings.slow_call_seconds,

@@ -73,6 +73,7 @@ class Echo:
             authenticator=authenticator,
             watches=watches,
             page_tokens=PageTokens(secret),
+            secret=secret,
             registry=self.registry,
             tracing=self.tracing,
             leader=self.leader,
