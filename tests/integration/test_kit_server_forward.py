@@ -18,6 +18,7 @@ from pf_kit.clock import SystemClock
 from pf_kit.forward import FORWARDED, Forwarder, Origins
 from pf_kit.leading import LeaseLeader
 from pf_kit.leases import Leadership, Lease, MemoryLeases
+from pf_kit.start import CannotStart
 from support.kit_client import ALICE, Running, problem, running, settings
 from support.kit_echo.app import Echo
 from support.kit_echo.stubs import echo_pb2
@@ -233,6 +234,25 @@ async def test_the_lease_says_who_leads() -> None:
     later = LeaseLeader(leadership, leases, "admission", clock)
     assert await later.address() == "b:2"
     assert not later.leading
+
+
+@pytest.mark.parametrize(
+    "address", ["0.0.0.0:80", "[::]:80", "*:80", "ipv4:0.0.0.0:80", "dns:///[::]:80", "host:0", ""]
+)
+async def test_an_address_that_nobody_can_call_is_not_put_into_a_lease(address: str) -> None:
+    clock = SystemClock()
+    leases = MemoryLeases(clock)
+    leadership = Leadership(leases, name="n", holder="me", address=address, clock=clock)
+    with pytest.raises(CannotStart, match="cannot reach this one"):
+        LeaseLeader(leadership, leases, "n", clock)
+
+
+@pytest.mark.parametrize("address", ["host:80", "[::1]:80", "10.0.0.1:80", "unix:/run/a.sock", "dns:///host:80"])
+async def test_an_address_that_others_can_call_leads(address: str) -> None:
+    clock = SystemClock()
+    leases = MemoryLeases(clock)
+    leadership = Leadership(leases, name="n", holder="me", address=address, clock=clock)
+    assert not LeaseLeader(leadership, leases, "n", clock).leading
 
 
 async def test_the_lease_is_not_read_for_every_call() -> None:

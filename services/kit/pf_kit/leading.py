@@ -5,6 +5,7 @@ from __future__ import annotations
 from paddleflow.problems import NoLeader
 from pf_kit.clock import Clock
 from pf_kit.leases import Leadership, LeaseStore
+from pf_kit.listen import require_reachable
 
 FRESH = 0.5
 """Seconds for which an address is used without reading the lease again; a lease lasts six times as long."""
@@ -14,6 +15,8 @@ class LeaseLeader:
     """Knows the leader by its lease."""
 
     def __init__(self, leadership: Leadership, store: LeaseStore, name: str, clock: Clock) -> None:
+        """Raises CannotStart if the others could not reach this instance as leader."""
+        require_reachable(leadership.address)
         self._leadership = leadership
         self._store = store
         self._name = name

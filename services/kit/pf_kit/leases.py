@@ -118,7 +118,8 @@ class Leadership:
         self._store = store
         self._name = name
         self._holder = holder
-        self._address = address
+        self.address = address
+        """Where this instance serves calls while it leads."""
         self._clock = clock
         self._ttl = ttl
         self._pause = pause
@@ -147,7 +148,7 @@ class Leadership:
         while True:
             asked = self._clock.monotonic()
             with suppress(*TRANSIENT):
-                if lease := await self._store.acquire(self._name, self._holder, self._address, self._ttl):
+                if lease := await self._store.acquire(self._name, self._holder, self.address, self._ttl):
                     self._held(lease, asked)
                     return lease
             await asyncio.sleep(self._pause)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from ipaddress import ip_address
 
 import grpc
 from grpc import aio
 
 from paddleflow.address import target
 from pf_kit.start import CannotStart
+
+_SCHEME = re.compile("ipv[46]:|dns:/*")
 
 
 def listen(server: aio.Server, addresses: Sequence[str], credentials: grpc.ServerCredentials | None) -> Iterator[str]:
@@ -30,6 +34,24 @@ def listen(server: aio.Server, addresses: Sequence[str], credentials: grpc.Serve
                 f"cannot listen on {address}; is another server there, or is the port not yours?"
             ) from error
         yield place if place.startswith("unix:") else f"{place.rpartition(':')[0]}:{port}"
+
+
+def require_reachable(address: str) -> None:
+    """Refuses, with CannotStart, an address that stands in a lease but that other instances cannot call."""
+    try:
+        target(address)
+    except ValueError as error:
+        raise CannotStart(f"other instances cannot reach this one: {error}, and a port other than 0") from error
+    host = _SCHEME.sub("", address, count=1).rpartition(":")[0].strip("[]")
+    if _is_wildcard(host):
+        raise CannotStart(f"other instances cannot reach this one at {address}; set an address with its name or its IP")
+
+
+def _is_wildcard(host: str) -> bool:
+    try:
+        return ip_address(host).is_unspecified
+    except ValueError:
+        return host == "*"
 
 
 def _place(address: str) -> str:
