@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
 
 import psutil
 from grpc import aio
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from paddleflow.problems import Overloaded, Problem, TooManyCalls
+from paddleflow.problems import Overloaded, Problem, TokenMissing, TooManyCalls
 from paddleflow.status import problem_of
 from pf_kit.limits import LimitSettings
+from pf_kit.server import OFFICIALS
 from support.kit_client import ALICE, ROOT, Running, bearer, problem, running, settings, token, until
 from support.kit_echo.app import Echo
 from support.kit_echo.stubs import echo_pb2
@@ -109,8 +112,9 @@ async def freed(echo: Running, metadata: Any) -> None:
     await until(is_taken)
 
 
-async def nothing_is_under_way(echo: Running) -> bool:
-    return echo.server._service.registry.get_sample_value("grpc_server_under_way", {"kind": "call"}) == 0  # noqa: SLF001
+async def so_many_are_under_way(echo: Running, count: int) -> bool:
+    registry = echo.server._service.registry  # noqa: SLF001  # the test's own, given to the server
+    return registry.get_sample_value("grpc_server_under_way", {"kind": "call"}) == count
 
 
 async def test_callers_that_leave_give_their_places_back() -> None:
@@ -121,7 +125,48 @@ async def test_callers_that_leave_give_their_places_back() -> None:
             await gate.holds(4 * round_number)
             for call in held:
                 call.cancel()
-            await until(partial(nothing_is_under_way, echo))
+            await until(partial(so_many_are_under_way, echo, 0))
+
+
+async def test_strangers_that_watch_the_health_keep_nobody_out() -> None:
+    async with running(Echo(settings())) as echo:
+        channel: Any = echo.channel
+        health: Any = health_pb2_grpc.HealthStub(channel)
+        asked = health_pb2.HealthCheckRequest()
+        watches: list[Any] = [health.Watch(asked) for _ in range(OFFICIALS)]
+        for watch in watches:
+            await watch.read()
+        assert type(await problem(health.Watch(asked).read())) is Overloaded
+        assert (await health.Check(asked)).status == health_pb2.HealthCheckResponse.SERVING
+        assert (await echo.stub.Hello(hello("hi"))).text == "hi"
+        await echo.stub.WatchNotes(echo_pb2.WatchNotesRequest(), metadata=ALICE).read()
+        for watch in watches:
+            watch.cancel()
+
+
+async def test_strangers_whose_requests_never_come_keep_no_user_out() -> None:
+    async with running(limited(calls=20, calls_per_caller=5, streams=4, streams_per_caller=2)) as echo:
+        held = [begun(echo, "Hello") for _ in range(5)]
+        await until(partial(so_many_are_under_way, echo, 5))
+        # Who may not in, and who is one too many, hears so although the request has not come.
+        assert type(await problem(begun(echo, "Hello"))) is TooManyCalls
+        assert type(await problem(begun(echo, "Serve"))) is TokenMissing
+        assert type(await problem(begun(echo, "WatchNotes"))) is TokenMissing
+        assert (await echo.stub.Lead(hello("hi"), metadata=ALICE)).text == "hi"
+        await echo.stub.WatchNotes(echo_pb2.WatchNotesRequest(), metadata=ALICE).read()
+        for call in held:
+            call.cancel()
+
+
+def begun(echo: Running, method: str) -> Any:
+    """A call that sends its metadata and no request."""
+
+    async def never() -> AsyncIterator[bytes]:
+        await asyncio.Event().wait()
+        yield b""
+
+    call: aio.StreamUnaryMultiCallable[bytes, bytes] = echo.channel.stream_unary(f"/echo.v1.EchoService/{method}")
+    return call(never())
 
 
 async def test_a_flood_does_not_make_the_memory_grow() -> None:

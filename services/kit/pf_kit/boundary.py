@@ -41,7 +41,8 @@ class Surroundings:
     authenticator: Authenticator
     calls: Limit
     streams: Limit
-    officials: Limit
+    official_calls: Limit
+    official_streams: Limit
     metrics: RpcMetrics
     tracing: Tracing
     origins: Origins
@@ -124,6 +125,13 @@ class Boundary(grpc.GenericRpcHandler):
             limit=method.limit,
         )
 
+    def _limit(self, rule: Rule, *, official: bool) -> Limit:
+        around = self._surroundings
+        calls, streams = (
+            (around.official_calls, around.official_streams) if official else (around.calls, around.streams)
+        )
+        return streams if rule.streaming else calls
+
     def _origin(self, metadata: Metadata) -> str:
         said = metadata.get(FORWARDED, "")
         return self._surroundings.origins.read(said, metadata.get(AUTHORIZATION, "")) if said else ""
@@ -138,7 +146,7 @@ class Boundary(grpc.GenericRpcHandler):
             domain=around.domain,
             who=_nobody if rule.access is Access.ANYONE else around.authenticator.authenticate,
             origin=self._origin if rule.leader else _itself,
-            limit=around.officials if official else around.streams if rule.streaming else around.calls,
+            limit=self._limit(rule, official=official),
             metrics=around.metrics.method(path),
             tracing=around.tracing,
             longest=float("inf") if rule.streaming else around.longest_call,

@@ -43,8 +43,8 @@ REFUSING = 0.05
 """Seconds for which a server that drains refuses calls before it stops. gRPC would drop those that it has received but
 not begun, as CANCELLED, which few clients try again; what is refused they do try again."""
 OFFICIALS = 100
-"""Calls and streams of health and reflection at once. They have a limit of their own, so that a full server still tells
-that it lives, and so that strangers who hold them keep nobody else out."""
+"""Calls of health and reflection at once, and as many streams. They have limits of their own, so that a full server
+still tells that it lives, and so that strangers who hold streams keep nobody else out."""
 LEAVE = 1.0
 """Seconds after the last call in which watches have ended; other streams are cut off then."""
 
@@ -183,7 +183,8 @@ class ServiceServer:
             authenticator=self._service.authenticator,
             calls=self._calls,
             streams=self._streams,
-            officials=Limit(OFFICIALS, OFFICIALS),
+            official_calls=Limit(OFFICIALS, OFFICIALS),
+            official_streams=Limit(OFFICIALS, OFFICIALS),
             metrics=metrics,
             tracing=self._service.tracing,
             origins=origins,
