@@ -207,7 +207,8 @@ async def test_the_callers_own_deadline_cancels_the_work(echo: Running) -> None:
     echo.servicer.answer = work
     call = echo.stub.Hello(hello(), timeout=0.1)
     assert await call.code() is grpc.StatusCode.DEADLINE_EXCEEDED
-    await asyncio.wait_for(cancelled.wait(), 5)
+    async with asyncio.timeout(5):
+        await cancelled.wait()
 
 
 async def test_a_time_out_inside_of_the_work_is_a_fault_and_no_deadline(echo: Running) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from paddleflow.channel import open_channel
 from paddleflow.problems import ShuttingDown
+from pf_kit.auth import TokenState
 from pf_kit.lifecycle import LoopEnded, Stop, serve
-from support.kit_client import ALICE, KEY, Running, problem, running, settings
+from support.kit_client import ALICE, KEY, Running, problem, running, settings, until
 from support.kit_echo.app import Echo
 from support.kit_echo.stubs import echo_pb2, echo_pb2_grpc
 
@@ -178,7 +180,8 @@ async def test_a_loop_that_ends_ends_the_process(
 ) -> None:
     server, _ = Echo(settings()).build()
     with pytest.raises(BaseExceptionGroup) as caught:
-        await asyncio.wait_for(serve(server, {"sweeper": loop}, Stop()), 10)
+        async with asyncio.timeout(10):
+            await serve(server, {"sweeper": loop}, Stop())
     assert caught.value.subgroup(error)
     if error is ZeroDivisionError:
         (record,) = (record for record in caplog.records if record.message == "a loop crashed")
@@ -200,6 +203,33 @@ async def test_calls_under_way_are_finished_before_the_end() -> None:
         echo.stop.asked.set()
         answers.append((await call).text)
     assert answers == ["late"]
+
+
+async def test_a_caller_who_is_being_looked_up_as_the_end_begins_gets_its_answer() -> None:
+    asked, answered = asyncio.Event(), asyncio.Event()
+
+    class Slow:
+        async def check(self, token_id: str) -> TokenState | None:
+            asked.set()
+            await answered.wait()
+            return TokenState(good=True, user=token_id, root=False)
+
+    async with running(Echo(settings(), status=Slow())) as echo:
+        call = asyncio.ensure_future(echo.stub.Lead(echo_pb2.HelloRequest(text="late"), metadata=ALICE))
+        await asked.wait()
+        echo.stop.asked.set()
+
+        await until(partial(is_refused, echo))
+        answered.set()
+        assert (await call).text == "late"
+
+
+async def is_refused(echo: Running) -> bool:
+    try:
+        await echo.stub.Hello(echo_pb2.HelloRequest())
+    except aio.AioRpcError:
+        return True
+    return False
 
 
 async def test_a_call_that_does_not_end_is_cut_off_after_the_grace() -> None:
@@ -232,17 +262,17 @@ async def test_servers_that_take_turns_under_load_lose_no_call() -> None:
     async with running(Echo(first)) as one, running(Echo(first)) as other:
         addresses = [one.server.addresses[0], other.server.addresses[0]]
         async with open_channel(f"ipv4:{','.join(addresses)}", None) as channel:
-            done = asyncio.Event()
-            callers = [asyncio.ensure_future(call_until(done, channel)) for _ in range(20)]
-            await asyncio.sleep(0.3)
+            load = Load()
+            callers = [asyncio.ensure_future(load.call(channel)) for _ in range(20)]
+            await load.goes_on()
             await replaced(one)
-            await asyncio.sleep(0.3)
+            await load.goes_on()
             async with running(Echo(settings(listen=(addresses[0],)))):
-                await asyncio.sleep(0.5)
+                await load.goes_on()
                 await replaced(other)
-                await asyncio.sleep(0.5)
-                done.set()
-                assert sum(await asyncio.gather(*callers)) > 200
+                await load.goes_on()
+                load.done = True
+                await asyncio.gather(*callers)
 
 
 async def replaced(served: Running) -> None:
@@ -251,10 +281,26 @@ async def replaced(served: Running) -> None:
     await asyncio.wait([served.serving])
 
 
-async def call_until(done: asyncio.Event, channel: aio.Channel) -> int:
-    stub, count = echo_pb2_grpc.EchoServiceStub(channel), 0
-    while not done.is_set():
-        reply = await stub.Hello(echo_pb2.HelloRequest(text=str(count)), timeout=10)
-        assert reply.text == str(count)
-        count += 1
-    return count
+class Load:
+    """Callers who go on until they are told that it is done."""
+
+    def __init__(self) -> None:
+        self.done = False
+        self._answers = 0
+
+    async def call(self, channel: aio.Channel) -> None:
+        stub = echo_pb2_grpc.EchoServiceStub(channel)
+        while not self.done:
+            text = str(self._answers)
+            reply = await stub.Hello(echo_pb2.HelloRequest(text=text), timeout=10)
+            assert reply.text == text
+            self._answers += 1
+
+    async def goes_on(self) -> None:
+        """Waits for some hundred more answers."""
+        goal = self._answers + 300
+
+        async def is_reached() -> bool:
+            return self._answers >= goal
+
+        await until(is_reached)

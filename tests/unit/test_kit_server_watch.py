@@ -261,7 +261,8 @@ async def test_a_server_that_stops_ends_its_watches() -> None:
         pages = store.watch()
         await take(pages, 1)
         end = asyncio.create_task(ending(pages))
-        await asyncio.sleep(0.01)
+        # Until the watch waits for news.
+        await asyncio.sleep(0)
         store.watches.close()
         assert type(await end) is ShuttingDown
         assert type(await ending(store.watch())) is ShuttingDown
