@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -18,13 +18,13 @@ from pf_kit.clock import SystemClock
 from pf_kit.embedded.accounts import this_account
 from pf_kit.embedded.child import Child, Program
 from pf_kit.embedded.folders import locked
-from pf_kit.embedded.processes import identify
+from pf_kit.embedded.processes import Identity, identify
 from pf_kit.embedded.refusal import Refusal
 from pf_stack import logs
 from pf_stack.layout import Layout
 from pf_stack.messages import Message, Ready
 from pf_stack.process import Phase, Process
-from pf_stack.state import State, read_state, write_state
+from pf_stack.state import State, read_state, running_state, write_state
 from pf_stack.stop import stop
 from pf_stack.supervisor import Supervisor
 from support.waiting import until
@@ -157,12 +157,25 @@ async def test_an_obstacle_that_passes_ends_no_other_process(layout: Layout) -> 
         assert run.process("steady") == before
 
 
-async def test_a_state_that_cannot_be_written_stops_nothing(layout: Layout) -> None:
+async def test_a_state_that_cannot_be_written_stops_nothing_and_is_written_later(layout: Layout) -> None:
     layout.state.mkdir()
     component = Fake("one", layout.data)
-    async with supervised(layout, [component]):
-        pass
+    async with supervised(layout, [component]) as run:
+        layout.state.rmdir()
+        await until(layout.state.exists)
+        assert run.state.is_ready
     assert component.words() == ["start one", "stop one"]
+
+
+async def test_a_process_whose_death_could_not_be_written_down_is_not_shown_as_running(layout: Layout) -> None:
+    async with supervised(layout, [Fake("one", layout.data)]) as run:
+        told = run.state
+        died = replace(told.processes[0], identity=Identity(os.getpid(), 0, ""))
+        stale = layout.data / "stale"
+        write_state(stale, replace(told, processes=(died,)))
+        found = running_state(stale)
+        assert found is not None
+        assert not found.is_ready
 
 
 async def test_a_log_that_cannot_be_put_aside_stops_nothing(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pf_kit.embedded.processes import Identity, is_alive
 from pf_stack.files import write_private
 from pf_stack.process import Phase, Process
+
+UNTOLD = "it is gone, and what became of it is not written down yet (is the disk full?)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +47,20 @@ def read_state(file: Path) -> State | None:
 
 
 def running_state(file: Path) -> State | None:
-    """What was written last, if its supervisor still lives."""
+    """What was written last, if its supervisor still lives, without the processes that have died since.
+
+    On a full disk the supervisor cannot write that down.
+    """
     state = read_state(file)
-    return state if state is not None and is_alive(state.supervisor) else None
+    if state is None or not is_alive(state.supervisor):
+        return None
+    return replace(state, processes=tuple(map(_as_it_is, state.processes)))
+
+
+def _as_it_is(process: Process) -> Process:
+    if process.identity is None or is_alive(process.identity):
+        return process
+    return replace(process, phase=Phase.WAITING, identity=None, last_exit=UNTOLD)
 
 
 def _process(content: Mapping[str, Any]) -> Process:

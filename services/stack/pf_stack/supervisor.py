@@ -19,6 +19,8 @@ from pf_stack.state import State, write_state
 logger = logging.getLogger(__name__)
 
 ROTATE_SECONDS = 30.0
+REWRITE_SECONDS = 2.0
+"""After which a state that could not be written is tried again."""
 
 
 class Supervisor:
@@ -32,6 +34,7 @@ class Supervisor:
         self._report = report
         self._clock = clock
         self._started = clock.now().timestamp()
+        self._rewriting: asyncio.TimerHandle | None = None
         self._levels = [[self._keeper(component) for component in level] for level in levels]
 
     async def run(self, served: Callable[[], None]) -> None:
@@ -63,11 +66,14 @@ class Supervisor:
 
     def _write_state(self) -> None:
         processes = tuple(keeper.process for level in self._levels for keeper in level)
+        if self._rewriting is not None:
+            self._rewriting.cancel()
         try:
             write_state(self._layout.state, State(self._identity, self._started, processes))
-        except OSError:
-            # The disk is full; what runs goes on.
-            logger.exception("state not written")
+        except OSError as problem:
+            # The disk is full; what runs goes on, and once there is room it is seen again.
+            logger.warning("state not written", extra={"why": str(problem)})
+            self._rewriting = asyncio.get_running_loop().call_later(REWRITE_SECONDS, self._write_state)
 
     async def _rotate_logs(self) -> None:
         while True:
