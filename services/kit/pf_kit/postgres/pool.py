@@ -87,7 +87,10 @@ async def _connect(settings: PoolSettings) -> RawPool:
                 return await _create(settings)
         except ValueError:
             # Its text may have a part of the password, where that has signs that must be encoded.
-            raise CannotStart("the DSN is none; write postgresql://user:password@host:5432/database") from None
+            form = "postgresql://user:password@host:5432/database"
+            raise CannotStart(
+                f"the DSN is malformed; write {form}, with / and @ in a password as %2F and %40"
+            ) from None
         except DatabaseUnavailable as error:
             if time.monotonic() > deadline:
                 why = str(error.__cause__) or type(error.__cause__).__name__
