@@ -1,0 +1,362 @@
+"""Who is next: a tournament over the tree, in which nobody is looked at who cannot win.
+
+Those who wait are grouped by *shape*: what they want, and of whom. At each place the candidates of one shape stand in a
+heap, in the order in which they would be served; each place sends the best of each shape up to the place above. A shape
+that a place has no room for is *blocked* there: the place sends nobody of that shape up, until it has room again. So a
+thousand queues that wait for the same cost one look.
+
+Keys only grow while nothing is given back: an admission makes its queue's share larger. A key in a heap is therefore a
+lower bound, and is looked at again when its entry comes to the top. What makes keys smaller announces itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from heapq import heappop, heappush, heapreplace
+from typing import TypeAlias
+
+from pf_queue.admission.core.amounts import Vector
+from pf_queue.admission.core.ledger import Ledger
+from pf_queue.admission.core.places import Admission, Place, Reach, Tree
+from pf_queue.admission.core.wishes import Key, Order, Shape, Tier, Wish
+
+
+class _Stand:
+    """A place in the tournament."""
+
+    __slots__ = ("above", "blocked", "groups", "lines", "offers", "place", "users")
+
+    def __init__(self, place: Place, above: _Stand | None) -> None:
+        self.place = place
+        self.above = above
+        self.groups: dict[Shape, list[_Entry]] = {}
+        """By shape, the best of the places below."""
+        self.lines: dict[Shape, list[tuple[Order, str]]] = {}
+        """By shape, who waits here itself."""
+        self.blocked: dict[Shape, None] = {}
+        self.offers: dict[Shape, tuple[Shape, int, Key]] = {}
+        """What is sent up: as which shape, the number of the newest entry there, and its key."""
+        self.users: dict[str, list[int]] = {}
+        """What each user has here, where users are limited."""
+
+
+_Entry: TypeAlias = tuple[Key, int, _Stand, Shape]
+_NONE = (None, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """Where a wish is held up."""
+
+    place: Place
+    shape: Shape
+    user: bool
+    """True if it is the limit of its user there."""
+
+
+class Contest:
+    """All who wait for a pool."""
+
+    def __init__(self, tree: Tree, ledger: Ledger) -> None:
+        self._tree = tree
+        self._ledger = ledger
+        self._stands: list[_Stand] = []
+        for place in tree.places:
+            above = self._stands[place.parent.index] if place.parent else None
+            self._stands.append(_Stand(place, above))
+        self._shapes: dict[tuple[Tier, Vector, Vector, Reach, str, bool], Shape] = {}
+        self._wishes: dict[tuple[str, Tier], tuple[Wish, Shape]] = {}
+        self._top: list[tuple[Key, int, Shape]] = []
+        self._fresh: dict[tuple[_Stand, Shape], None] = {}
+        """What was blocked, or has a new leader in spite of it, since somebody asked."""
+        self._number = 0
+        self.looks = 0
+        """How many times a place was asked whether it has room: what a decision costs."""
+
+    def __len__(self) -> int:
+        return len(self._wishes)
+
+    def enter(self, wish: Wish) -> None:
+        """Somebody begins to wait."""
+        stand = self._stands[self._tree.by_name[wish.queue].index]
+        place = stand.place
+        user = wish.user if place.per_user else ""
+        shape = self._shape(wish.tier, wish.amounts, wish.amounts, place.reach, user, own=True)
+        self._wishes[wish.id, wish.tier] = (wish, shape)
+        line = stand.lines.setdefault(shape, [])
+        heappush(line, (wish.order, wish.id))
+        if line[0][1] == wish.id:
+            self._present(stand, shape)
+
+    def leave(self, id: str, tier: Tier) -> None:  # noqa: A002 - what it is called
+        """Somebody waits no more."""
+        wish, shape = self._wishes.pop((id, tier))
+        stand = self._stands[self._tree.by_name[wish.queue].index]
+        if self._first(stand, shape) is None:
+            stand.offers.pop(shape, None)
+            stand.blocked.pop(shape, None)
+        if stand.place.strict and tier is Tier.BASE:
+            self._present(stand, shape)
+
+    def wish(self, id: str, tier: Tier) -> Wish | None:  # noqa: A002
+        found = self._wishes.get((id, tier))
+        return found[0] if found else None
+
+    def best(self) -> Wish | None:
+        """Who is served next: the first in order for whom there is room everywhere."""
+        root = self._stands[0]
+        while self._top:
+            key, number, shape = self._top[0]
+            if root.offers.get(shape, _NONE)[1] != number:
+                heappop(self._top)
+                continue
+            entry = self._head(root, shape)
+            if entry is None:
+                del root.offers[shape]
+            elif entry[0] > key:
+                root.offers[shape] = (shape, number, entry[0])
+                heapreplace(self._top, (entry[0], number, shape))
+            elif (wish := self._descend(root, shape)) is not None:
+                return wish
+        return None
+
+    def tightened(self, place: Place, user: str, amounts: Vector) -> None:
+        """The ledger was charged. Shares have grown, which shows by itself, but for what is lent to nobody."""
+        self._charge_user(place, user, amounts)
+        for at in place.path:
+            if at.local is not None:
+                stand = self._stands[at.index]
+                for shape in list(stand.offers):
+                    self._present(stand, shape)
+
+    def loosened(self, place: Place, user: str, amounts: Vector) -> None:
+        """The ledger was refunded: shares are smaller, and there may be room for the blocked."""
+        self._charge_user(place, user, tuple(-amount for amount in amounts))
+        sent: list[Shape] = []
+        for at in place.path:
+            stand = self._stands[at.index]
+            freed = [shape for shape in stand.blocked if self._fits(stand, shape)]
+            for shape in freed:
+                del stand.blocked[shape]
+            sent = [
+                seen
+                for shape in dict.fromkeys((*stand.offers, *freed, *sent))
+                if (seen := self._send(stand, shape)) is not None
+            ]
+
+    def barrier(self, id: str, tier: Tier) -> Barrier | None:  # noqa: A002
+        """Where a wish is held up; None if nothing but others who come first."""
+        wish, shape = self._wishes[id, tier]
+        at: _Stand | None = self._stands[self._tree.by_name[wish.queue].index]
+        while at is not None:
+            if shape in at.blocked:
+                return Barrier(at.place, shape, user=self._over_user_limit(at, shape))
+            offer = at.offers.get(shape)
+            if offer is None:
+                return None
+            shape, at = offer[0], at.above
+        return None
+
+    def held_up(self) -> list[tuple[Place, Wish]]:
+        """The first of each shape that is blocked somewhere, with the place."""
+        self._fresh.clear()
+        return self._leaders((stand, shape) for stand in self._stands for shape in stand.blocked)
+
+    def newly_held_up(self) -> list[tuple[Place, Wish]]:
+        """Those of whom this is news since either question was asked last."""
+        fresh = [(stand, shape) for stand, shape in self._fresh if shape in stand.blocked]
+        self._fresh.clear()
+        return self._leaders(fresh)
+
+    def _leaders(self, blocked: Iterable[tuple[_Stand, Shape]]) -> list[tuple[Place, Wish]]:
+        return [(stand.place, wish) for stand, shape in list(blocked) if (wish := self._leader(stand, shape))]
+
+    def first(self, queue: str) -> Wish | None:
+        """Who is first in a queue."""
+        stand = self._stands[self._tree.by_name[queue].index]
+        shape = self._first_shape(stand)
+        first = self._first(stand, shape) if shape else None
+        return self._wishes[first[1], Tier.BASE][0] if first else None
+
+    def waiting(self, queue: str) -> list[Wish]:
+        """Who waits in a queue for what it cannot run without, in order."""
+        stand = self._stands[self._tree.by_name[queue].index]
+        found = [
+            self._wishes[entry[1], shape.tier][0]
+            for shape, line in stand.lines.items()
+            for entry in line
+            if shape.tier is Tier.BASE and self._waits(shape, entry)
+        ]
+        return sorted(found, key=lambda wish: wish.order)
+
+    def _descend(self, stand: _Stand, shape: Shape) -> Wish | None:
+        """The winner of a shape, if every place on the way down has room; where one has none, the shape is blocked."""
+        while True:
+            if not self._fits(stand, shape):
+                stand.blocked[shape] = self._fresh[stand, shape] = None
+                stand.offers.pop(shape, None)
+                return None
+            if shape.own:
+                first = self._first(stand, shape)
+                return self._wishes[first[1], shape.tier][0] if first else None
+            entry = self._head(stand, shape)
+            if entry is None:
+                return None
+            stand, shape = entry[2], entry[3]
+
+    def _leader(self, stand: _Stand, shape: Shape) -> Wish | None:
+        """Who would be the winner of a shape if there were room."""
+        while not shape.own:
+            entry = self._head(stand, shape)
+            if entry is None:
+                return None
+            stand, shape = entry[2], entry[3]
+        first = self._first(stand, shape)
+        return self._wishes[first[1], shape.tier][0] if first else None
+
+    def _present(self, stand: _Stand, shape: Shape) -> None:
+        """Sends the best of a shape up, as far as it is news."""
+        at: _Stand | None = stand
+        seen: Shape | None = shape
+        while at is not None and seen is not None:
+            seen, at = self._send(at, seen), at.above
+
+    def _send(self, stand: _Stand, shape: Shape) -> Shape | None:
+        """Sends the best of a shape one place up, and says as which shape, if that place must send it on.
+
+        Nobody is sent of a shape that is blocked, and by a place that admits nobody. Of a strict queue only the first
+        is, whatever its shape.
+        """
+        if stand.place.strict and shape.own and shape.tier is Tier.BASE:
+            first = self._first_shape(stand)
+            for other in [other for other in stand.offers if other.own and other.tier is Tier.BASE]:
+                if other is not first:
+                    del stand.offers[other]
+            if first is None:
+                return None
+            shape = first
+        if shape in stand.blocked:
+            self._fresh[stand, shape] = None
+            return None
+        if stand.place.admission is not Admission.OPEN:
+            return None
+        key = self._key(stand, shape)
+        if key is None:
+            stand.offers.pop(shape, None)
+            return None
+        return self._push(stand, shape, key)
+
+    def _push(self, stand: _Stand, shape: Shape, key: Key) -> Shape | None:
+        above, old = stand.above, stand.offers.get(shape)
+        seen = shape if above is None else self._seen(stand, shape)
+        if old is not None and old[0] is seen and old[2] <= key:
+            # What is recorded there is a lower bound still.
+            return None
+        self._number += 1
+        stand.offers[shape] = (seen, self._number, key)
+        if above is None:
+            heappush(self._top, (key, self._number, shape))
+            return None
+        group = above.groups.setdefault(seen, [])
+        heappush(group, (key, self._number, stand, shape))
+        return seen if group[0][1] == self._number else None
+
+    def _seen(self, stand: _Stand, shape: Shape) -> Shape:
+        """As which shape the place above sees it."""
+        need = self._ledger.passes(stand.place, shape.need)
+        return self._shape(shape.tier, shape.amounts, need, shape.reach)
+
+    def _first_shape(self, stand: _Stand) -> Shape | None:
+        """The shape of the first in a strict queue."""
+        firsts = [
+            (first, shape)
+            for shape in list(stand.lines)
+            if shape.tier is Tier.BASE and (first := self._first(stand, shape)) is not None
+        ]
+        return min(firsts, key=lambda each: each[0])[1] if firsts else None
+
+    def _key(self, stand: _Stand, shape: Shape) -> Key | None:
+        """Where the best of a shape stands among those of the places beside; None if there is nobody."""
+        if shape.own:
+            first = self._first(stand, shape)
+            if first is None:
+                return None
+            order = first[0]
+        else:
+            entry = self._head(stand, shape)
+            if entry is None:
+                return None
+            if stand.above is None:
+                return entry[0]
+            order = entry[0][3:]
+        return (shape.tier, self._ledger.rank(stand.place, shape.amounts), -stand.place.priority, *order)
+
+    def _head(self, stand: _Stand, shape: Shape) -> _Entry | None:
+        """The best of a shape from below."""
+        group = stand.groups.get(shape)
+        while group:
+            entry = group[0]
+            recorded, number, below, its = entry
+            offer = below.offers.get(its)
+            if offer is None or offer[1] != number:
+                heappop(group)
+                continue
+            key = self._key(below, its)
+            if key is None:
+                del below.offers[its]
+                heappop(group)
+            elif key > recorded:
+                below.offers[its] = (offer[0], number, key)
+                heapreplace(group, (key, number, below, its))
+            else:
+                return entry
+        if group is not None:
+            del stand.groups[shape]
+        return None
+
+    def _first(self, stand: _Stand, shape: Shape) -> tuple[Order, str] | None:
+        """Who is first in a line."""
+        line = stand.lines.get(shape)
+        while line:
+            if self._waits(shape, line[0]):
+                return line[0]
+            heappop(line)
+        if line is not None:
+            del stand.lines[shape]
+        return None
+
+    def _waits(self, shape: Shape, entry: tuple[Order, str]) -> bool:
+        found = self._wishes.get((entry[1], shape.tier))
+        return found is not None and found[1] is shape and found[0].order == entry[0]
+
+    def _fits(self, stand: _Stand, shape: Shape) -> bool:
+        self.looks += 1
+        if not self._ledger.fits(stand.place, shape.amounts, shape.need):
+            return False
+        return not shape.user or not self._over_user_limit(stand, shape)
+
+    def _over_user_limit(self, stand: _Stand, shape: Shape) -> bool:
+        most = stand.place.per_user
+        if most is None or not shape.user:
+            return False
+        used = stand.users.get(shape.user)
+        return any(amount and (used[r] if used else 0) + amount > most[r] for r, amount in enumerate(shape.amounts))
+
+    def _charge_user(self, place: Place, user: str, amounts: Vector) -> None:
+        if place.per_user is None:
+            return
+        used = self._stands[place.index].users.setdefault(user, [0] * len(amounts))
+        for resource, amount in enumerate(amounts):
+            used[resource] += amount
+        if not any(used):
+            del self._stands[place.index].users[user]
+
+    def _shape(
+        self, tier: Tier, amounts: Vector, need: Vector, reach: Reach, user: str = "", *, own: bool = False
+    ) -> Shape:
+        values = (tier, amounts, need, reach, user, own)
+        shape = self._shapes.get(values)
+        if shape is None:
+            shape = self._shapes[values] = Shape(*values)
+        return shape

@@ -1,0 +1,135 @@
+"""Who has how much of a tree. Every question costs as many steps as the tree is deep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pf_queue.admission.core.amounts import Vector
+from pf_queue.admission.core.places import Place
+
+
+class Ledger:
+    """Amounts charged to the places of a tree.
+
+    `used` is all that a place and those below it have. `drawn` is what they have beyond what is theirs alone: what a
+    queue uses of the part of its guarantee that it lends to nobody is not drawn from the place above.
+    """
+
+    __slots__ = ("_nothing", "drawn", "used")
+
+    def __init__(self, places: Sequence[Place]) -> None:
+        self.used = [[0] * len(place.min) for place in places]
+        self.drawn = [[0] * len(place.min) for place in places]
+        self._nothing = (0,) * len(places[0].min)
+
+    def charge(self, place: Place, amounts: Vector) -> None:
+        """Charges amounts, which may be negative, to a place and all above it."""
+        need: Sequence[int] = amounts
+        for at in place.path:
+            used, drawn = self.used[at.index], self.drawn[at.index]
+            local = at.local
+            if local is None:
+                for resource, amount in enumerate(amounts):
+                    if amount:
+                        used[resource] += amount
+                        drawn[resource] += need[resource]
+                continue
+            passed = [0] * len(amounts)
+            for resource, amount in enumerate(amounts):
+                if amount:
+                    used[resource] += amount
+                    before = drawn[resource]
+                    after = drawn[resource] = before + need[resource]
+                    passed[resource] = max(0, after - local[resource]) - max(0, before - local[resource])
+            need = passed
+
+    def refund(self, place: Place, amounts: Vector) -> None:
+        self.charge(place, tuple(-amount for amount in amounts))
+
+    def passes(self, at: Place, need: Vector) -> Vector:
+        """What of a need at a place must come from the place above."""
+        local = at.local
+        if local is None:
+            return need
+        drawn = self.drawn[at.index]
+        return tuple(
+            max(0, has + amount - own) - max(0, has - own) if amount else 0
+            for has, amount, own in zip(drawn, need, local, strict=True)
+        )
+
+    def lacks(self, at: Place, amounts: Vector, need: Vector) -> list[int]:
+        """The resources for which a place has no room for so much more, of which `need` has to come from it."""
+        used, most = self.used[at.index], at.max
+        if at.parent is not None:
+            return [r for r, amount in enumerate(amounts) if amount and used[r] + amount > most[r]]
+        drawn, limit = self.drawn[at.index], at.limit
+        return [
+            r
+            for r, amount in enumerate(amounts)
+            if amount and (used[r] + amount > most[r] or (need[r] and drawn[r] + need[r] > limit[r]))
+        ]
+
+    def fits(self, at: Place, amounts: Vector, need: Vector) -> bool:
+        """True if the place itself has room; the same as to lack nothing, but sooner known."""
+        used, most = self.used[at.index], at.max
+        for has, amount, ceiling in zip(used, amounts, most, strict=True):
+            if amount and has + amount > ceiling:
+                return False
+        if at.parent is not None:
+            return True
+        drawn, limit = self.drawn[at.index], at.limit
+        return all(not more or has + more <= ceiling for has, more, ceiling in zip(drawn, need, limit, strict=True))
+
+    def free(self, at: Place, resource: int) -> int:
+        """What a place itself has left of a resource."""
+        left = at.max[resource] - self.used[at.index][resource]
+        if at.parent is None:
+            left = min(left, at.limit[resource] - self.drawn[at.index][resource])
+        return left
+
+    def refusal(self, place: Place, amounts: Vector) -> tuple[Place, list[int]] | None:
+        """The first place on the way up without room, and for which resources; None if there is room everywhere."""
+        need = amounts
+        for at in place.path:
+            if not self.fits(at, amounts, need):
+                return at, self.lacks(at, amounts, need)
+            need = self.passes(at, need)
+        return None
+
+    def share(self, at: Place) -> float:
+        """What a place borrows of what it could, by its dominant resource and weight; 0 if it borrows nothing."""
+        return self.share_with(at, self._nothing)
+
+    def share_with(self, at: Place, extra: Vector) -> float:
+        """The same with something extra.
+
+        A quotient of whole numbers is rounded once, so that shares which are equal in truth are equal here.
+        """
+        used, guaranteed, measure = self.used[at.index], at.min, at.measure
+        most = 0.0
+        for resource in at.measured:
+            over = used[resource] + extra[resource] - guaranteed[resource]
+            if over > 0 and (share := over / measure[resource]) > most:
+                most = share
+        return most
+
+    def rank(self, at: Place, extra: Vector) -> float:
+        """How a place that asks for something extra stands among its siblings; the least is served first.
+
+        It is 0 within the guarantee of all that is asked for, whatever the place borrows of other resources.
+        """
+        used, guaranteed, measure = self.used[at.index], at.min, at.measure
+        most, beyond = 0.0, False
+        for resource in at.measured:
+            amount = extra[resource]
+            over = used[resource] + amount - guaranteed[resource]
+            if over > 0:
+                beyond = beyond or amount > 0
+                if (share := over / measure[resource]) > most:
+                    most = share
+        return most if beyond else 0.0
+
+    def borrows(self, at: Place, resources: Sequence[int]) -> bool:
+        """True if a place has more than its guarantee of one of these resources."""
+        used, guaranteed = self.used[at.index], at.min
+        return any(used[resource] > guaranteed[resource] for resource in resources)

@@ -1,0 +1,353 @@
+"""The decisions of one pool of machines: what happens goes in, and what is to be done comes out.
+
+Nothing here looks at a clock, at a file or at chance. Whoever gives a pool the same inputs gets the same decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+from pf_queue.admission.core.amounts import Vector
+from pf_queue.admission.core.contest import Contest
+from pf_queue.admission.core.decisions import Admit, Book, Decision, Evict, Grow, Unbook
+from pf_queue.admission.core.machines import Machines
+from pf_queue.admission.core.places import Admission, Place, Tree
+from pf_queue.admission.core.reclaim import Victim, plan
+from pf_queue.admission.core.wishes import Tier, Wish
+from pf_queue.admission.core.workloads import Holding, Why, Workload
+from pf_queue.admission.core.yard import Yard
+
+SECOND = 1_000_000
+"""Microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """How patient a pool is; times in microseconds."""
+
+    decisions: int = 100
+    """Of one round; the next goes on."""
+    plans: int = 8
+    """Searches for victims in one round."""
+    rebalance: int = SECOND // 10
+    """The time between two attempts to take from those who borrow more."""
+    patience: int = 60 * SECOND
+    """How long the first may be passed over until room is kept for it."""
+    hold: int = 60 * SECOND
+    """How long, after the grace of those who leave, their room is kept for whom they leave for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Booking:
+    """Room that is kept for a workload."""
+
+    workload: Workload
+    deadline: int
+    starving: bool
+    """True if nobody leaves for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Passed:
+    """Who is first of those held up at a place, and since when."""
+
+    id: str
+    since: int
+    admitted: int
+    """How many had been admitted by then."""
+
+
+class Pool:
+    """Who waits for one pool of machines, and who has it."""
+
+    def __init__(self, tree: Tree, machines: Machines, tuning: Tuning) -> None:
+        self.yard = Yard(tree)
+        self.machines = machines
+        self.contest = Contest(tree, self.yard.booked)
+        self.waiting: dict[str, Workload] = {}
+        self.misfits: dict[str, None] = {}
+        """Who waits for machines that are large enough."""
+        self.bookings: dict[str, Booking] = {}
+        self.tuning = tuning
+        self._draining = [
+            place for place in tree.places if any(above.admission is Admission.DRAINING for above in place.path)
+        ]
+        self._later: list[tuple[int, str]] = []
+        self._passed: dict[int, _Passed] = {}
+        self._admitted = 0
+        self._looked = -tuning.rebalance
+        self._changes = 0
+        self._tried: dict[str, int] = {}
+
+    def submit(self, workload: Workload, now: int) -> None:
+        """A workload begins to wait."""
+        self._changes += 1
+        self.waiting[workload.id] = workload
+        if not self._could_run(workload):
+            self.misfits[workload.id] = None
+        elif workload.not_before > now:
+            heappush(self._later, (workload.not_before, workload.id))
+        else:
+            self._enter(workload)
+
+    def restore_holding(self, holding: Holding) -> None:
+        """A workload was admitted before, and has this."""
+        self._admitted = max(self._admitted, holding.number)
+        self.yard.restore(holding)
+        self._tighten(holding.workload, holding.all)
+        self._wish_surplus(holding)
+
+    def restore_booking(self, booking: Booking) -> None:
+        """Room is kept for a workload since before."""
+        self.waiting[booking.workload.id] = booking.workload
+        self._book(booking.workload, booking.deadline, starving=booking.starving)
+
+    def cancel(self, id_: str) -> None:
+        """A workload waits no more."""
+        self._changes += 1
+        del self.waiting[id_]
+        self.misfits.pop(id_, None)
+        if id_ in self.bookings:
+            self._unbook(id_)
+        elif self.contest.wish(id_, Tier.BASE):
+            self.contest.leave(id_, Tier.BASE)
+        self._tried.pop(id_, None)
+
+    def running(self, id_: str, now: int) -> None:
+        """A workload was seen running."""
+        self.yard.holdings[id_].running = now
+
+    def release(self, id_: str) -> Workload:
+        """A workload has given back all it had."""
+        self._changes += 1
+        holding = self.yard.holdings[id_]
+        self._wish_no_surplus(holding)
+        self._loosen(holding.workload, self.yard.leave(holding))
+        return holding.workload
+
+    def shrink(self, id_: str, counts: tuple[int, ...]) -> None:
+        """A workload has given back some of its surplus."""
+        self._changes += 1
+        holding = self.yard.holdings[id_]
+        self._loosen(holding.workload, self.yard.give_back(holding, counts))
+        self._wish_surplus(holding)
+
+    def round(self, now: int) -> list[Decision]:
+        """Decides as much as one round may."""
+        decided: list[Decision] = []
+        for step in (self._drain, self._wake, self._unbook_late, self._serve_booked, self._serve):
+            decided.extend(step(now))
+        decided.extend(self._reclaim(now))
+        if len(decided) < self.tuning.decisions:
+            decided.extend(self._serve_surplus(self.tuning.decisions - len(decided)))
+        return decided
+
+    def position(self, workload: Workload) -> int:
+        """How many of a queue wait up to this workload, itself included."""
+        return 1 + sum(
+            other.queue == workload.queue and other.order < workload.order for other in self.waiting.values()
+        )
+
+    def next_time(self) -> int | None:
+        """When a round must be held even if nothing happens; None if never."""
+        times = [booking.deadline for booking in self.bookings.values()]
+        if self._later:
+            times.append(self._later[0][0])
+        return min(times, default=None)
+
+    def _drain(self, now: int) -> Iterator[Decision]:
+        for place in self._draining:
+            for holding in list(self.yard.by_queue.get(place.name, {}).values()):
+                if not holding.leaving:
+                    yield self._evict(holding, None, Why.DRAIN, "", now)
+
+    def _wake(self, now: int) -> Iterator[Decision]:
+        """Those whose time has come wait from now on like all others."""
+        while self._later and self._later[0][0] <= now:
+            _, id_ = heappop(self._later)
+            workload = self.waiting.get(id_)
+            if workload is not None and id_ not in self.bookings and not self.contest.wish(id_, Tier.BASE):
+                self._enter(workload)
+        return iter(())
+
+    def _unbook_late(self, now: int) -> Iterator[Decision]:
+        for id_ in [id_ for id_, booking in self.bookings.items() if booking.deadline <= now]:
+            self._enter(self._unbook(id_))
+            yield Unbook(id_)
+
+    def _serve_booked(self, now: int) -> Iterator[Decision]:
+        """Those come in for whom there is room now; whom others left for before whom nobody did."""
+        for booking in sorted(self.bookings.values(), key=lambda booking: booking.starving):
+            workload = booking.workload
+            place = self.yard.place(workload.queue)
+            if self.yard.held.refusal(place, workload.base) is None:
+                del self.bookings[workload.id]
+                yield self._admit(workload, now, booked=True, settled=not booking.starving)
+
+    def _serve(self, now: int) -> Iterator[Decision]:
+        for _ in range(self.tuning.decisions):
+            wish = self.contest.best()
+            if wish is None or wish.tier is not Tier.BASE:
+                return
+            self.contest.leave(wish.id, Tier.BASE)
+            decision = self._admit(self.waiting[wish.id], now, booked=False, settled=False)
+            self._tighten(self.yard.holdings[wish.id].workload, wish.amounts)
+            yield decision
+
+    def _serve_surplus(self, count: int) -> Iterator[Decision]:
+        for _ in range(count):
+            wish = self.contest.best()
+            if wish is None or wish.tier is not Tier.SURPLUS:
+                return
+            self.contest.leave(wish.id, Tier.SURPLUS)
+            holding = self.yard.holdings[wish.id]
+            growth = holding.growth()
+            if growth is None:
+                continue
+            self._tighten(holding.workload, self.yard.grow(holding, *growth))
+            self._wish_surplus(holding)
+            yield Grow(wish.id, *growth)
+
+    def _reclaim(self, now: int) -> Iterator[Decision]:
+        """Makes room for those who have a right to it, and now and then looks at all who wait."""
+        best = self.contest.best()
+        if best is not None and best.tier is Tier.BASE:
+            return
+        if now < self._looked + self.tuning.rebalance:
+            fresh = self.contest.newly_held_up()
+            yield from self._make_room(self._claims(fresh, guaranteed=True), now)
+            return
+        self._looked = now
+        held_up = self.contest.held_up()
+        yield from self._make_room(self._claims(held_up, guaranteed=False), now)
+        yield from self._keep_for_starving(held_up, now)
+
+    def _claims(self, held_up: Sequence[tuple[Place, Wish]], *, guaranteed: bool) -> list[Wish]:
+        """Who might be helped by others' leaving, in order."""
+        found = [
+            wish
+            for place, wish in held_up
+            if wish.tier is Tier.BASE
+            and self._tried.get(wish.id) != self._changes
+            and (not guaranteed or self._guaranteed(place, wish))
+        ]
+        return sorted(found, key=lambda wish: wish.order)
+
+    def _make_room(self, claims: Sequence[Wish], now: int) -> Iterator[Decision]:
+        for wish in claims[: self.tuning.plans]:
+            decided = self._plan(wish, now)
+            if decided is None:
+                self._tried[wish.id] = self._changes
+            else:
+                yield from decided
+
+    def _guaranteed(self, full: Place, wish: Wish) -> bool:
+        """True if a wish is within a guarantee somewhere below the place that holds it up."""
+        path = self.yard.place(wish.queue).path
+        return any(self.yard.settled.rank(place, wish.amounts) == 0.0 for place in path[: path.index(full)])
+
+    def _plan(self, wish: Wish, now: int) -> list[Decision] | None:
+        workload = self.waiting[wish.id]
+        barrier = self.contest.barrier(wish.id, Tier.BASE)
+        if barrier is None or barrier.user:
+            return None
+        victims = plan(self.yard, workload, now)
+        if victims is None:
+            return None
+        return self._send_away(workload, victims, now)
+
+    def _send_away(self, workload: Workload, victims: Sequence[Victim], now: int) -> list[Decision]:
+        decided: list[Decision] = [
+            self._evict(victim.holding, victim.counts, victim.why, workload.id, now) for victim in victims
+        ]
+        grace = max((victim.holding.workload.grace for victim in victims), default=0)
+        decided.append(self._book(workload, now + grace + self.tuning.hold, starving=False))
+        return decided
+
+    def _keep_for_starving(self, held_up: Sequence[tuple[Place, Wish]], now: int) -> Iterator[Decision]:
+        """Keeps room for whoever is first at a place and has been passed over for too long."""
+        firsts: dict[int, Wish] = {}
+        for place, wish in held_up:
+            if wish.tier is Tier.BASE and (place.index not in firsts or wish.order < firsts[place.index].order):
+                firsts[place.index] = wish
+        kept = {booking.workload.id for booking in self.bookings.values() if booking.starving}
+        passed: dict[int, _Passed] = {}
+        for index, wish in firsts.items():
+            before = self._passed.get(index)
+            known = before if before and before.id == wish.id else _Passed(wish.id, now, self._admitted)
+            passed[index] = known
+            overtaken = self._admitted > known.admitted and now >= known.since + self.tuning.patience
+            if overtaken and not kept and wish.id in self.waiting and wish.id not in self.bookings:
+                kept.add(wish.id)
+                yield self._book(self.waiting[wish.id], now + self.tuning.hold, starving=True)
+        self._passed = passed
+
+    def _could_run(self, workload: Workload) -> bool:
+        """True if the machines are large enough."""
+        return all(self.machines.room(role.each) >= role.least for role in workload.roles if role.least)
+
+    def _enter(self, workload: Workload) -> None:
+        self.contest.enter(Wish(workload.id, workload.queue, workload.user, Tier.BASE, workload.base, workload.order))
+
+    def _admit(self, workload: Workload, now: int, *, booked: bool, settled: bool) -> Decision:
+        self._changes += 1
+        self._admitted += 1
+        del self.waiting[workload.id]
+        self._tried.pop(workload.id, None)
+        none = [0] * len(workload.roles)
+        holding = Holding(workload, now, self._admitted, list(none), list(none))
+        self.yard.take(holding, booked=booked, settled=settled)
+        self._wish_surplus(holding)
+        return Admit(workload.id)
+
+    def _evict(
+        self, holding: Holding, counts: tuple[int, ...] | None, why: Why, beneficiary: str, now: int
+    ) -> Decision:
+        self._changes += 1
+        self._wish_no_surplus(holding)
+        self.yard.send_away(holding, counts)
+        return Evict(holding.workload.id, counts, why, beneficiary, now + holding.workload.grace)
+
+    def _book(self, workload: Workload, deadline: int, *, starving: bool) -> Decision:
+        self._changes += 1
+        if self.contest.wish(workload.id, Tier.BASE):
+            self.contest.leave(workload.id, Tier.BASE)
+        self.bookings[workload.id] = Booking(workload, deadline, starving)
+        place = self.yard.place(workload.queue)
+        self.yard.booked.charge(place, workload.base)
+        if not starving:
+            self.yard.settled.charge(place, workload.base)
+        self._tighten(workload, workload.base)
+        return Book(workload.id, deadline)
+
+    def _unbook(self, id_: str) -> Workload:
+        self._changes += 1
+        booking = self.bookings.pop(id_)
+        workload = booking.workload
+        place = self.yard.place(workload.queue)
+        self.yard.booked.refund(place, workload.base)
+        if not booking.starving:
+            self.yard.settled.refund(place, workload.base)
+        self._loosen(workload, workload.base)
+        return workload
+
+    def _wish_surplus(self, holding: Holding) -> None:
+        """A workload that could use more waits for it."""
+        workload, growth = holding.workload, holding.growth()
+        if growth is None or self.contest.wish(workload.id, Tier.SURPLUS):
+            return
+        role, count = growth
+        amounts = holding.taken_by([count if index == role else 0 for index in range(len(workload.roles))])
+        self.contest.enter(Wish(workload.id, workload.queue, workload.user, Tier.SURPLUS, amounts, workload.order))
+
+    def _wish_no_surplus(self, holding: Holding) -> None:
+        if self.contest.wish(holding.workload.id, Tier.SURPLUS):
+            self.contest.leave(holding.workload.id, Tier.SURPLUS)
+
+    def _tighten(self, workload: Workload, amounts: Vector) -> None:
+        self.contest.tightened(self.yard.place(workload.queue), workload.user, amounts)
+
+    def _loosen(self, workload: Workload, amounts: Vector) -> None:
+        self.contest.loosened(self.yard.place(workload.queue), workload.user, amounts)

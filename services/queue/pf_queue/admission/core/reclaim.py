@@ -1,0 +1,223 @@
+"""Whom it takes to leave so that somebody can start, if anybody must.
+
+The ladder: surplus; then those who borrow; then lower priorities of the same queue. A plan is made on the ledger of
+what is going to be, which is left as it was found. It is good only as a whole: who asks really fits afterwards, each
+victim is needed, and what was right when a victim was chosen is right still.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heapreplace
+
+from pf_queue.admission.core.amounts import Vector
+from pf_queue.admission.core.places import Place, Reach
+from pf_queue.admission.core.workloads import Holding, Why, Workload
+from pf_queue.admission.core.yard import Yard
+
+MOST_VICTIMS = 1000
+"""Victims of one plan; a plan that takes more is not made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Victim:
+    """Somebody who would have to leave, or to shrink."""
+
+    holding: Holding
+    counts: tuple[int, ...] | None
+    """Of the surplus of each role; None for all of the workload."""
+    amounts: Vector
+    place: Place
+    why: Why
+
+
+def plan(yard: Yard, workload: Workload, now: int) -> Sequence[Victim] | None:
+    """Who must leave so that a workload fits; nobody, if it is going to fit anyway; None if it cannot be made to."""
+    return _Search(yard, workload, now).run()
+
+
+class _Search:
+    def __init__(self, yard: Yard, workload: Workload, now: int) -> None:
+        self._yard = yard
+        self._ledger = yard.settled
+        self._workload = workload
+        self._place = yard.place(workload.queue)
+        self._base = workload.base
+        self._now = now
+        self._shrunk: dict[str, Victim] = {}
+        self._gone: set[str] = set()
+        self._ranked: dict[tuple[int, tuple[int, ...]], list[tuple[float, int, Place]]] = {}
+
+    def run(self) -> Sequence[Victim] | None:
+        taken: list[Victim] = []
+        while (refusal := self._ledger.refusal(self._place, self._base)) is not None:
+            victim = self._choose(*refusal) if len(taken) < MOST_VICTIMS else None
+            if victim is None:
+                self._put_back(taken)
+                return None
+            taken.append(victim)
+            self._note(victim)
+            self._ledger.refund(victim.place, victim.amounts)
+        kept = self._spare(taken)
+        right = all(self._still_right(victim) for victim in kept)
+        self._put_back(kept)
+        gone = {victim.holding.workload.id for victim in kept if victim.counts is None}
+        kept = [victim for victim in kept if victim.counts is None or victim.holding.workload.id not in gone]
+        return kept if right else None
+
+    def _note(self, victim: Victim) -> None:
+        if victim.counts is None:
+            self._gone.add(victim.holding.workload.id)
+        else:
+            self._shrunk[victim.holding.workload.id] = victim
+
+    def _put_back(self, victims: Sequence[Victim]) -> None:
+        for victim in victims:
+            self._ledger.charge(victim.place, victim.amounts)
+
+    def _spare(self, taken: Sequence[Victim]) -> list[Victim]:
+        """Those without whom it does not work; the last chosen are spared first."""
+        kept = []
+        for victim in reversed(taken):
+            self._ledger.charge(victim.place, victim.amounts)
+            if self._ledger.refusal(self._place, self._base) is not None:
+                self._ledger.refund(victim.place, victim.amounts)
+                kept.append(victim)
+        return kept[::-1]
+
+    def _still_right(self, victim: Victim) -> bool:
+        """True if all have left and what was said of a victim holds still."""
+        if victim.why is not Why.RECLAIM:
+            return True
+        mine, theirs = self._branches(victim.place)
+        return self._guaranteed(mine) or self._ledger.share_with(mine, self._base) < self._ledger.share(theirs)
+
+    def _choose(self, full: Place, lacking: Sequence[int]) -> Victim | None:
+        if self._place.reach is Reach.NOBODY:
+            return self._surplus(full, lacking)
+        return self._surplus(full, lacking) or self._borrower(full, lacking) or self._inferior(full, lacking)
+
+    def _surplus(self, full: Place, lacking: Sequence[int]) -> Victim | None:
+        """Surplus of whoever borrows most, the newest first."""
+        queues = [
+            place for name, ids in self._yard.elastic.items() if ids and full in (place := self._yard.place(name)).path
+        ]
+        for place in sorted(queues, key=lambda place: (-self._ledger.share(place), place.index)):
+            for id_ in reversed(self._yard.elastic[place.name]):
+                holding = self._yard.holdings[id_]
+                if not holding.leaving and (victim := self._less(holding, place, full, lacking)) is not None:
+                    return victim
+        return None
+
+    def _less(self, holding: Holding, place: Place, full: Place, lacking: Sequence[int]) -> Victim | None:
+        """A workload without as much of its surplus as it takes."""
+        if holding.workload.id in self._shrunk:
+            return None
+        for index, role in enumerate(holding.workload.roles):
+            left = (holding.surplus[index] - holding.shrinking[index]) // role.step
+            wanted = max(
+                (-(-self._missing(full, r) // (role.each[r] * role.step)) for r in lacking if role.each[r]), default=0
+            )
+            if left and wanted:
+                counts = [0] * len(holding.surplus)
+                counts[index] = min(left, wanted) * role.step
+                amounts = holding.taken_by(counts)
+                return Victim(holding, tuple(counts), amounts, place, Why.SURPLUS)
+        return None
+
+    def _missing(self, full: Place, resource: int) -> int:
+        """How much of a resource a place lacks."""
+        return max(1, self._base[resource] - self._ledger.free(full, resource))
+
+    def _borrower(self, full: Place, lacking: Sequence[int]) -> Victim | None:
+        """Somebody of a queue that has more than its guarantee, of whatever borrows most."""
+        path = self._place.path
+        # From the place that is full, down along the own branch: the queues beside it could give.
+        for above in reversed(path[1 : path.index(full) + 1]):
+            mine = path[path.index(above) - 1]
+            for theirs in self._by_share(above, lacking):
+                if theirs is not mine and (victim := self._first_below(theirs, mine, theirs, lacking)) is not None:
+                    return victim
+        return None
+
+    def _first_below(self, at: Place, mine: Place, theirs: Place, lacking: Sequence[int]) -> Victim | None:
+        for holding in self._in_order(at, lacking):
+            victim = self._whole(holding, at, Why.RECLAIM)
+            if self._may_take(victim, mine, theirs):
+                return victim
+        for place in self._by_share(at, lacking):
+            if (found := self._first_below(place, mine, theirs, lacking)) is not None:
+                return found
+        return None
+
+    def _by_share(self, above: Place, lacking: Sequence[int]) -> Iterator[Place]:
+        """The queues below a place that have more than their guarantee; who borrows most comes first.
+
+        Whom the loop goes past is not seen again in this search: from whom nothing can be taken now, nothing can later,
+        since shares only fall.
+        """
+        key = (above.index, tuple(lacking))
+        ranked = self._ranked.get(key)
+        if ranked is None:
+            ranked = self._ranked[key] = [
+                (-self._ledger.share(place), place.index, place) for place in self._yard.below[above.index]
+            ]
+            heapify(ranked)
+        while ranked:
+            recorded, _, place = ranked[0]
+            share = -self._ledger.share(place)
+            if share > recorded:
+                heapreplace(ranked, (share, place.index, place))
+                continue
+            if self._ledger.borrows(place, lacking):
+                yield place
+            heappop(ranked)
+
+    def _whole(self, holding: Holding, at: Place, why: Why) -> Victim:
+        """All that a workload still has in this search."""
+        amounts = holding.staying
+        if (shrunk := self._shrunk.get(holding.workload.id)) is not None:
+            amounts = tuple(a - b for a, b in zip(amounts, shrunk.amounts, strict=True))
+        return Victim(holding, None, amounts, at, why)
+
+    def _may_take(self, victim: Victim, mine: Place, theirs: Place) -> bool:
+        """True if who asks stays within its guarantee, or borrows less than the others do even then."""
+        if self._guaranteed(mine):
+            return True
+        self._ledger.refund(victim.place, victim.amounts)
+        less = self._ledger.share_with(mine, self._base) < self._ledger.share(theirs)
+        self._ledger.charge(victim.place, victim.amounts)
+        return less
+
+    def _guaranteed(self, mine: Place) -> bool:
+        return self._ledger.rank(mine, self._base) == 0.0
+
+    def _inferior(self, full: Place, lacking: Sequence[int]) -> Victim | None:
+        """Somebody of lower priority in the same queue."""
+        if self._place.reach is not Reach.ALL or full not in self._place.path:
+            return None
+        for holding in self._in_order(self._place, lacking):
+            if holding.workload.priority >= self._workload.priority:
+                return None
+            return self._whole(holding, self._place, Why.PRIORITY)
+        return None
+
+    def _in_order(self, at: Place, lacking: Sequence[int]) -> Iterator[Holding]:
+        """Who could leave a queue and is of use: low priorities and newcomers first."""
+        holdings = self._yard.by_queue.get(at.name, {}).values()
+        useful = (
+            holding
+            for holding in holdings
+            if not holding.leaving
+            and holding.workload.id not in self._gone
+            and not holding.shielded(self._now)
+            and any(holding.staying[resource] for resource in lacking)
+        )
+        return iter(sorted(useful, key=lambda holding: (holding.workload.priority, -holding.number)))
+
+    def _branches(self, victim: Place) -> tuple[Place, Place]:
+        """The places directly below the nearest that is above both: on the own side, and on the victim's."""
+        own, other = self._place.path[::-1], victim.path[::-1]
+        depth = next(depth for depth, (a, b) in enumerate(zip(own, other, strict=False)) if a is not b)
+        return own[depth], other[depth]
