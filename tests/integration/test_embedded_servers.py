@@ -17,6 +17,8 @@ import asyncpg
 import pytest
 from redis.asyncio import Redis
 
+from pf_kit.embedded import postgres as embedded
+from pf_kit.embedded import processes
 from pf_kit.embedded.backends import embedded_postgres, embedded_valkey
 from pf_kit.embedded.component import running
 from pf_kit.embedded.postgres import Postgres
@@ -41,6 +43,8 @@ SHOWN = {
 KEEPER = """
 import asyncio, sys
 from pathlib import Path
+from pf_kit.embedded import postgres as embedded
+from pf_kit.embedded import processes
 from pf_kit.embedded.backends import embedded_postgres, embedded_valkey
 from pf_kit.embedded.component import running
 
@@ -101,6 +105,21 @@ async def test_postgres_keeps_what_was_committed_over_a_kill(home: Path, postgre
     # At once: its children are still dying, and hold the shared memory.
     async with running(postgres, log):
         assert await query(postgres, "select n from kept") == 1
+
+
+async def test_a_postgres_that_cannot_be_seen_from_here_keeps_its_data_to_itself(
+    home: Path, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded, "ALONE_SECONDS", 0.2)
+    # As from another container: no process is seen there.
+    monkeypatch.setattr(processes, "PROC", home)
+    async with running(postgres, home / "postgres.log") as child:
+        own = (postgres.cluster / "postmaster.pid").read_bytes()
+        with pytest.raises(Refusal, match="another Postgres works on"):
+            await postgres.prepare()
+        assert (postgres.cluster / "postmaster.pid").read_bytes() == own
+        assert child.is_running
+    await postgres.prepare()
 
 
 async def test_postgres_is_set_up_as_promised(home: Path, postgres: Postgres) -> None:

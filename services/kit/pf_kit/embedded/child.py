@@ -33,6 +33,8 @@ class Program:
     stop: Sequence[tuple[signal.Signals, float]]
     """The signals that end it, one after the other, each with the seconds it is given before the next; at last it is
     killed."""
+    lock: Path | None = None
+    """A file that it holds locked, together with its children, as long as one of them lives."""
 
 
 class Child:
@@ -86,7 +88,7 @@ class Child:
 
 def _command(program: Program) -> list[str]:
     account = program.account
-    orders = [account.uid, account.gid, os.getpid(), int(program.death_signal)]
+    orders = [account.uid, account.gid, os.getpid(), int(program.death_signal), program.lock or ""]
     return [sys.executable, "-I", "-S", str(BECOME), *map(str, orders), *program.argv]
 
 

@@ -6,7 +6,7 @@ import asyncio
 import re
 import shutil
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -15,7 +15,7 @@ from pf_kit.embedded.accounts import Account, this_account
 from pf_kit.embedded.binaries import Binaries
 from pf_kit.embedded.child import Child, Program, clean_environment
 from pf_kit.embedded.component import complete
-from pf_kit.embedded.folders import PASSABLE, account_folder, own_folder, rewrite_of_account
+from pf_kit.embedded.folders import PASSABLE, Locked, account_folder, locked, own_folder, rewrite_of_account
 from pf_kit.embedded.processes import vacate
 from pf_kit.embedded.refusal import Refusal
 
@@ -30,6 +30,8 @@ NOBODY = 2**31 - 1
 PROGRAMS = ("postgres",)
 STOP = ((signal.SIGINT, 20.0), (signal.SIGQUIT, 10.0))
 """How it is ended: in good order, else at once. Good order can take for ever if a child of it just crashed."""
+ALONE_SECONDS = 20.0
+"""How long a server in another container may take to end once it lost its keeper."""
 LEFTOVERS = ((signal.SIGINT, 5.0), (signal.SIGQUIT, 10.0), (signal.SIGKILL, 5.0))
 """How a server is ended that lost its keeper."""
 
@@ -71,11 +73,13 @@ class Postgres:
         account_folder(self.cluster, self.account)
         self._require_version()
         await vacate(self.cluster, PROGRAMS, LEFTOVERS)
+        await self._wait_until_alone()
         self._disarm_locks()
         self._configure()
 
     def program(self) -> Program:
-        return self._program("postgres", "-D", str(self.cluster), *self._configured())
+        server = self._program("postgres", "-D", str(self.cluster), *self._configured())
+        return replace(server, lock=self._lock)
 
     async def wait_ready(self, child: Child) -> None:
         while True:
@@ -132,6 +136,25 @@ class Postgres:
                 f"Install Postgres {found} again, run pf backup there, and restore into a new data folder.",
             )
 
+    @property
+    def _lock(self) -> Path:
+        return self.cluster.with_name(f"{self.cluster.name}.lock")
+
+    async def _wait_until_alone(self) -> None:
+        """Waits for a server that cannot be seen from here, as one in another container that lost its keeper."""
+        self._lock.touch(mode=0o600)
+        try:
+            async with asyncio.timeout(ALONE_SECONDS):
+                while True:
+                    if _is_free(self._lock):
+                        return
+                    await asyncio.sleep(POLL_SECONDS)
+        except TimeoutError:
+            raise Refusal(
+                f"another Postgres works on {self.cluster}, maybe in another container",
+                "Stop it first, or choose another data folder with --data.",
+            ) from None
+
     def _disarm_locks(self) -> None:
         """Lets the lock files of a dead server name nobody, to be called once it is known to be dead.
 
@@ -153,6 +176,14 @@ class Postgres:
             death_signal=signal.SIGQUIT,
             stop=STOP,
         )
+
+
+def _is_free(lock: Path) -> bool:
+    try:
+        with locked(lock):
+            return True
+    except Locked:
+        return False
 
 
 def _initdb_options(cluster: Path) -> list[str]:
