@@ -163,3 +163,16 @@ async def test_an_interrupted_back_up_leaves_nothing(stack: Stack, tmp_path: Pat
     assert backing.returncode == 1, said
     assert list(processes_of(tmp_path)) == []
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_restore_leaves_nothing(backup: Backup, number: signal.Signals) -> None:
+    with new_stack() as stack:
+        restoring = stack.start("restore", str(backup.file), "--data", str(stack.data))
+        wait_until(lambda: (stack.data / "postgres").exists())
+        restoring.send_signal(number)
+        said, _ = restoring.communicate(timeout=30)
+        assert restoring.returncode == 1, said
+        assert "Traceback" not in said
+        assert list(processes_of(stack.data)) == []
+        assert not stack.data.exists()
