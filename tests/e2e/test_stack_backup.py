@@ -169,7 +169,7 @@ async def test_an_interrupted_back_up_leaves_nothing(stack: Stack, tmp_path: Pat
 def test_an_interrupted_restore_leaves_nothing(backup: Backup, number: signal.Signals) -> None:
     with new_stack() as stack:
         restoring = stack.start("restore", str(backup.file), "--data", str(stack.data))
-        wait_until(lambda: (stack.data / "postgres").exists())
+        wait_until((stack.data / "postgres").exists)
         restoring.send_signal(number)
         said, _ = restoring.communicate(timeout=30)
         assert restoring.returncode == 1, said
