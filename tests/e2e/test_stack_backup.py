@@ -17,7 +17,6 @@ import pytest
 import paddleflow
 from paddleflow.models.queues import Queue
 from paddleflow.models.watches import Bookmark, Change, Reset
-from pf_stack.layout import Layout
 from support.stacks import Stack, new_stack, processes_of, wait_until
 from support.waiting import until
 
@@ -146,8 +145,9 @@ def test_what_the_user_set_for_postgres_does_not_reach_the_back_up(stack: Stack,
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 async def test_an_interrupted_back_up_leaves_nothing(stack: Stack, tmp_path: Path, number: signal.Signals) -> None:
-    sockets = Layout(stack.data, is_default=False).sockets / "postgres"
-    connection = await asyncpg.connect(host=str(sockets), user="paddleflow", database="paddleflow")
+    connection = await asyncpg.connect(
+        host=str(stack.layout.sockets / "postgres"), user="paddleflow", database="paddleflow"
+    )
     await connection.execute("create table held ()")
     try:
         async with connection.transaction():

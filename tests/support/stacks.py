@@ -46,6 +46,10 @@ class Stack:
         return self.folder / "home"
 
     @property
+    def layout(self) -> Layout:
+        return Layout(self.data, is_default=self.is_default)
+
+    @property
     def entry(self) -> Entry:
         """Where to log in, and how."""
         entry = read_entry((self.data / "client" / "paddleflow.ini").read_text())
@@ -55,7 +59,7 @@ class Stack:
     @property
     def port(self) -> int:
         """Where callers find it on the loopback address."""
-        return read_endpoints(Layout(self.data, is_default=self.is_default))["queue"].port
+        return read_endpoints(self.layout)["queue"].port
 
     def command(self, *arguments: str) -> list[str]:
         return [self.runner.python, "-P", "-m", "pf_stack", *arguments]
@@ -110,6 +114,8 @@ class Stack:
         self.pf("down")
         assert not list(processes_of(self.data))
         shutil.rmtree(self.folder)
+        # Elsewhere if the path of the data folder is long or odd.
+        shutil.rmtree(self.layout.sockets, ignore_errors=True)
 
 
 @contextmanager
