@@ -15,10 +15,12 @@ pytestmark = [pytest.mark.xdist_group("stack"), pytest.mark.timeout(180)]
 
 def test_in_the_foreground_it_stays_until_it_is_told_to_stop(stack: Stack) -> None:
     stack.pf("down")
+    log = stack.layout.log("supervisor")
+    before = len(log.read_text())
     process = stack.start("up", "--foreground")
     wait_until(lambda: stack.status()["ready"])
     stack.kill("valkey")
-    wait_until(lambda: '"last_exit": "signal 9"' in stack.pf("logs", "supervisor"))
+    wait_until(lambda: '"last_exit": "signal 9"' in log.read_text()[before:])
     process.send_signal(signal.SIGTERM)
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 0, said
