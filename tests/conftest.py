@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 # gRPC waits for its threads before each fork, now and then for ever. What is forked here only becomes another program.
 os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
+
+# A shell ignores interrupts for what it runs in the background, and all that is started here would inherit it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says more about what else the machine does than about the test.
 settings.register_profile("paddleflow", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -92,6 +92,7 @@ def test_on_a_terminal_times_are_short(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_no_color_is_respected(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
     printer = Printer(Form.TABLE, terminal=True)
     printer.table(Table(["status"], [["open"]]))
     assert "\x1b[32m" in capsys.readouterr().out
