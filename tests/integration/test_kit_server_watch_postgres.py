@@ -49,8 +49,7 @@ class Followed:
                 async with asyncio.timeout(chance.uniform(0.02, 0.3)):
                     await self._read(watches)
             running.cancel()
-            with suppress(asyncio.CancelledError):
-                await running
+            await asyncio.wait([running])
 
     async def _read(self, watches: Watches) -> None:
         CURRENT.set(Call("/s/Watch", ANONYMOUS, "", "", 0.0))
@@ -89,11 +88,11 @@ async def test_snapshot_and_stream_together_are_the_truth(fresh_dsn: str, seed: 
         async with database.change("table") as change:
             await rows(change).execute("create table numbers (name text primary key, number int not null)")
         watchers = [Followed(database) for _ in range(3)]
-        async with asyncio.timeout(50):
-            await asyncio.gather(
-                *(write(database, name, random.Random(f"{seed}{name}")) for name in NAMES),
-                *(watcher.follow(random.Random(seed * 10 + n)) for n, watcher in enumerate(watchers)),
-            )
+        async with asyncio.timeout(50), asyncio.TaskGroup() as group:
+            for name in NAMES:
+                group.create_task(write(database, name, random.Random(f"{seed}{name}")))
+            for n, watcher in enumerate(watchers):
+                group.create_task(watcher.follow(random.Random(seed * 10 + n)))
     for watcher in watchers:
         for numbers in watcher.told.values():
             # What was there at the beginning counts as one; after it nothing is missing, doubled or out of order.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import signal
 import time
 from collections.abc import AsyncIterator
@@ -18,6 +19,7 @@ from pf_kit.memory import tables
 from pf_kit.postgres.database import PostgresDatabase
 from pf_kit.postgres.errors import ConstraintViolated
 from pf_kit.postgres.pool import PoolSettings, open_pool
+from pf_kit.postgres.transactions import transaction
 from pf_kit.postgres.views import PostgresView, on_constraint, rows
 from pf_kit.start import CannotStart
 from pf_kit.unit import Change
@@ -307,3 +309,17 @@ async def test_a_database_that_nobody_answers_for_is_named() -> None:
     with pytest.raises(DatabaseUnavailable, match=r"has not answered for 0\.2 s: .*127\.0\.0\.1"):
         async with opened("postgresql://u:s3cret@127.0.0.1:1/d", start_timeout=0.2):
             pass
+
+
+async def test_a_read_that_is_cut_short_leaves_no_transaction_open(fresh_dsn: str) -> None:
+    """The next borrower's would begin inside of it, and Postgres refuses that for all but the simplest."""
+    chance = random.Random(1)
+    async with open_pool(PoolSettings(fresh_dsn, "public", max_size=1)) as pool:
+        for number in range(400):
+            # Each time another statement, so that each must be prepared.
+            reading = asyncio.create_task(PostgresView(pool).fetchval(f"select {number} + $1::int", 1))
+            await asyncio.sleep(chance.uniform(0, 0.001))
+            reading.cancel()
+            await asyncio.wait([reading])
+            async with pool.lend() as lent, transaction(lent, isolation="repeatable_read", readonly=True):
+                assert await lent.fetchval("select 1") == 1

@@ -60,6 +60,12 @@ class Pool:
             connection = await self._raw.acquire(timeout=self._patience)
         try:
             yield connection
+        except asyncio.CancelledError:
+            # Between preparing a statement and running it a transaction is open of which asyncpg does not know. It
+            # would stay so, and the next one would begin inside of it.
+            with suppress(DatabaseUnavailable, asyncpg.PostgresError), translated():
+                await asyncio.shield(connection.execute("select", timeout=self._patience))
+            raise
         finally:
             # A connection that breaks now has done its work already: asyncpg replaces it.
             with suppress(DatabaseUnavailable), translated():
