@@ -102,7 +102,7 @@ def _configure_user(before: Entry | None, now: Entry, use: str) -> str:
         return f"The client is not configured, since {file} cannot be written ({reason}): {use}"
     if not written:
         return f"Let the client use this stack: {use}"
-    if not file.is_relative_to(Path.home()):
+    if file.parents[1] != Path.home():
         return f"The client is configured in {file}, which is not below $HOME; from here: {use}"
     return "The client is configured. Try: paddleflow queue list"
 
