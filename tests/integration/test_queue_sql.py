@@ -17,10 +17,11 @@ Row = dict[str, object]
 
 @pytest.fixture
 async def connection(queue_schema: str) -> AsyncIterator[asyncpg.Connection[asyncpg.Record]]:
-    """Whatever a test does is undone."""
+    """Whatever a test does is undone, and what other tests have left is not there."""
     opened = await asyncpg.connect(queue_schema, server_settings={"search_path": "queue"})
     undone = opened.transaction()
     await undone.start()
+    await opened.execute("delete from queues")
     await opened.execute(
         "insert into clusters (name, type, description, endpoint, software_version, source, setting, namespaces,"
         " status, create_time, update_time) values ('c-sql', 'local', '', '', '', '', '', '{}', 'online', now(), now())"
