@@ -11,10 +11,12 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from paddleflow.auth.v1 import auth_pb2
 from paddleflow.common.v1 import access_pb2, event_pb2, info_pb2
 from paddleflow.problems import PermissionDenied, TokenMissing
-from paddleflow.queue.v1 import cluster_pb2, queue_pb2
+from paddleflow.queue.v1 import admission_pb2, cluster_pb2, queue_pb2
 from pf_kit.access import EXEMPT, Access, rules
+from support.admission_site import ADMITTED, FINISHED, AdmissionSite
 from support.callers import METHODS, SERVICES, Caller, path_of
 from support.queue_site import PASSWORD, QueueSite, node
+from support.waiting import eventually
 
 Step = Callable[[QueueSite], Awaitable[Any]]
 RULES = rules(SERVICES)
@@ -100,6 +102,56 @@ async def change_queue(site: QueueSite) -> Any:
     return await site.root(update_queue(site))
 
 
+def on_workload(make: Callable[[AdmissionSite], Any]) -> Step:
+    """With one workload that is admitted."""
+
+    async def step(site: QueueSite) -> Any:
+        admission = AdmissionSite(site)
+        await admission.prepare("q")
+        await admission.submit(admission.workload("j", "q"))
+        await eventually(lambda: _is_admitted(admission))
+        return await site.root(make(admission))
+
+    return step
+
+
+async def _is_admitted(admission: AdmissionSite) -> bool:
+    return (await admission.get("j")).state == ADMITTED
+
+
+async def resume(site: QueueSite) -> Any:
+    """What waits goes on waiting."""
+    admission = AdmissionSite(site)
+    await admission.prepare("q")
+    await site.root(queue_pb2.HoldQueueRequest(name=site.name("q")))
+    await admission.submit(admission.workload("j", "q"))
+    return await site.root(admission_pb2.ResumeWorkloadRequest(key=admission.key("j")))
+
+
+def release(admission: AdmissionSite) -> admission_pb2.ReleaseWorkloadsRequest:
+    key = admission.key("j")
+    ended = admission_pb2.Release(key=key, grant_id=f"{key.job_id}/1", outcome=FINISHED)
+    return admission_pb2.ReleaseWorkloadsRequest(releases=[ended])
+
+
+def running(admission: AdmissionSite) -> admission_pb2.ReportRunningRequest:
+    key = admission.key("j")
+    return admission_pb2.ReportRunningRequest(
+        reports=[admission_pb2.RunningReport(key=key, grant_id=f"{key.job_id}/1")]
+    )
+
+
+def resize(admission: AdmissionSite) -> admission_pb2.ResizeWorkloadRequest:
+    key = admission.key("j")
+    return admission_pb2.ResizeWorkloadRequest(key=key, grant_id=f"{key.job_id}/1")
+
+
+async def submit(site: QueueSite) -> Any:
+    admission = AdmissionSite(site)
+    await admission.prepare("q")
+    return await site.root(admission_pb2.SubmitWorkloadsRequest(workloads=[admission.workload("j", "q")]))
+
+
 SUCCESSES: Mapping[str, Step] = {
     "auth.v1.AuthService/Login": lambda site: site.anyone(auth_pb2.LoginRequest(user="root", password="rootpass1")),
     "auth.v1.AuthService/WhoAmI": as_root(lambda site: auth_pb2.WhoAmIRequest()),
@@ -129,6 +181,29 @@ SUCCESSES: Mapping[str, Step] = {
     "common.v1.AuditService/ListAuditRecords": as_root(lambda site: info_pb2.ListAuditRecordsRequest()),
     "common.v1.EventService/ListEvents": as_root(lambda site: event_pb2.ListEventsRequest(limit=1)),
     "common.v1.EventService/GetEventHead": as_root(lambda site: event_pb2.GetEventHeadRequest()),
+    "queue.v1.AdmissionService/SubmitWorkloads": submit,
+    "queue.v1.AdmissionService/ReleaseWorkloads": on_workload(release),
+    "queue.v1.AdmissionService/ResizeWorkload": on_workload(resize),
+    "queue.v1.AdmissionService/ReportRunning": on_workload(running),
+    "queue.v1.AdmissionService/ResumeWorkload": resume,
+    "queue.v1.AdmissionService/GetWorkload": on_workload(
+        lambda admission: admission_pb2.GetWorkloadRequest(key=admission.key("j"))
+    ),
+    "queue.v1.AdmissionService/ListWorkloads": on_workload(
+        lambda admission: admission_pb2.ListWorkloadsRequest(queue=admission.site.name("q"))
+    ),
+    "queue.v1.AdmissionService/GetPosition": on_workload(
+        lambda admission: admission_pb2.GetPositionRequest(key=admission.key("j"))
+    ),
+    "queue.v1.AdmissionService/ExplainWorkload": on_workload(
+        lambda admission: admission_pb2.ExplainWorkloadRequest(key=admission.key("j"))
+    ),
+    "queue.v1.AdmissionService/Simulate": on_workload(
+        lambda admission: admission_pb2.SimulateRequest(workloads=[admission.workload("k", "q")])
+    ),
+    "queue.v1.AdmissionService/ListLoads": as_root(lambda site: admission_pb2.ListLoadsRequest()),
+    "queue.v1.AdmissionService/ListDecisions": as_root(lambda site: admission_pb2.ListDecisionsRequest()),
+    "queue.v1.AdmissionService/WatchWorkloads": lambda site: first(site, admission_pb2.WatchWorkloadsRequest()),
     "queue.v1.ClusterService/CreateCluster": as_root(
         lambda site: cluster_pb2.CreateClusterRequest(
             cluster=cluster_pb2.Cluster(name=site.name("new"), type=cluster_pb2.CLUSTER_TYPE_LOCAL)
@@ -201,7 +276,7 @@ async def test_a_method_answers_and_what_it_changes_is_on_record(site: QueueSite
         assert record.actor == "user/root"
         assert record.peer
         kind, _, name = record.subject.partition("/")
-        assert kind in {"user", "token", "grant", "queue", "cluster", "flavour"}
+        assert kind in {"user", "token", "grant", "queue", "cluster", "flavour", "workload"}
         assert name
 
 

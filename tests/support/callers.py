@@ -13,12 +13,12 @@ from grpc import aio
 
 from paddleflow.auth.v1 import auth_pb2
 from paddleflow.common.v1 import event_pb2, info_pb2
-from paddleflow.queue.v1 import cluster_pb2, queue_pb2
+from paddleflow.queue.v1 import admission_pb2, cluster_pb2, queue_pb2
 from paddleflow.status import problem_of
 
 PATIENCE = 20.0
 """Seconds for one call, and for one watch."""
-FILES = (auth_pb2, event_pb2, info_pb2, cluster_pb2, queue_pb2)
+FILES = (auth_pb2, event_pb2, info_pb2, cluster_pb2, queue_pb2, admission_pb2)
 SERVICES: tuple[ServiceDescriptor, ...] = tuple(
     service for file in FILES for service in file.DESCRIPTOR.services_by_name.values()
 )

@@ -14,6 +14,8 @@ from pf_kit.postgres.views import rows
 from pf_kit.unit import Database
 from pf_queue.accounts.memory import MemoryAccountStore
 from pf_queue.accounts.postgres import PostgresAccountStore
+from pf_queue.admission.memory import MemoryWorkloadStore
+from pf_queue.admission.postgres import PostgresWorkloadStore
 from pf_queue.clusters.memory import MemoryClusterStore, MemoryFlavourStore
 from pf_queue.clusters.postgres import PostgresClusterStore, PostgresFlavourStore
 from pf_queue.facts import encode
@@ -28,11 +30,19 @@ MIGRATIONS = files("pf_queue") / "sql" / "migrations"
 
 def memory_stores() -> tuple[MemoryDatabase, Stores]:
     database = MemoryDatabase(encode=encode, clock=SystemClock())
-    return database, Stores(MemoryAccountStore(), MemoryClusterStore(), MemoryFlavourStore(), MemoryQueueStore())
+    return database, Stores(
+        MemoryAccountStore(), MemoryClusterStore(), MemoryFlavourStore(), MemoryQueueStore(), MemoryWorkloadStore()
+    )
 
 
 def postgres_stores() -> Stores:
-    return Stores(PostgresAccountStore(), PostgresClusterStore(), PostgresFlavourStore(), PostgresQueueStore())
+    return Stores(
+        PostgresAccountStore(),
+        PostgresClusterStore(),
+        PostgresFlavourStore(),
+        PostgresQueueStore(),
+        PostgresWorkloadStore(),
+    )
 
 
 @asynccontextmanager

@@ -11,6 +11,7 @@ from pf_queue.accounts.domain import Lifetimes
 from pf_queue.accounts.memory import MemoryAccountStore
 from pf_queue.accounts.passwords import Passwords
 from pf_queue.accounts.store import LOCK as ACCOUNTS_LOCK
+from pf_queue.admission.memory import MemoryWorkloadStore
 from pf_queue.clusters.domain import ClusterFilter, FlavourFilter
 from pf_queue.clusters.memory import MemoryClusterStore, MemoryFlavourStore
 from pf_queue.clusters.store import TREE_LOCK
@@ -25,7 +26,9 @@ ROOT = Principal(PrincipalKind.USER, "root", root=True)
 async def test_what_is_deleted_does_not_come_back_and_keeps_nobody_from_starting() -> None:
     clock = SystemClock()
     database = MemoryDatabase(encode=encode, clock=clock)
-    stores = Stores(MemoryAccountStore(), MemoryClusterStore(), MemoryFlavourStore(), MemoryQueueStore())
+    stores = Stores(
+        MemoryAccountStore(), MemoryClusterStore(), MemoryFlavourStore(), MemoryQueueStore(), MemoryWorkloadStore()
+    )
     lifetimes = Lifetimes(timedelta(hours=1), timedelta(days=1))
     parts = put_together(stores, passwords=Passwords(threads=1), lifetimes=lifetimes, clock=clock)
     seeds = Seeds(stores.clusters, parts.clusters, parts.flavours, parts.queues)

@@ -7,10 +7,10 @@
     ├── Unauthenticated ── TokenMissing, TokenInvalid, TokenExpired, TokenRevoked, WrongPassword
     ├── PermissionDenied ── QueueNotGranted
     ├── NotFound ── UserNotFound, TokenNotFound, GrantNotFound, QueueNotFound, ParentNotFound, FlavourNotFound, …
-    ├── AlreadyExists ── UserExists, GrantExists, QueueExists, FlavourExists, ClusterExists
+    ├── AlreadyExists ── UserExists, GrantExists, QueueExists, FlavourExists, ClusterExists, WorkloadExists
     ├── FailedPrecondition
     │   ├── QuotaRefused ── MinExceedsMax, MaxExceedsParent, MinExceedsParent, ChildrenUncovered, QueueCycle, …
-    │   └── UserIsRoot, QueueHasChildren, QueueNotEmpty, QueueStateConflict, ClusterNotEmpty, Immutable, …
+    │   └── UserIsRoot, QueueHasChildren, QueueNotEmpty, QueueStateConflict, ClusterNotEmpty, NeverFits, …
     ├── Aborted ── EtagMismatch, Conflict
     ├── OutOfRange ── ResumeTokenExpired
     ├── ResourceExhausted ── Overloaded, TooManyCalls, TooManyAttempts, WatchTooSlow
@@ -79,6 +79,7 @@ from paddleflow.problems.queue import (
     ClusterOffline,
     FlavourExists,
     FlavourNotFound,
+    GrantMismatch,
     Immutable,
     LendExceedsMin,
     MaxExceedsParent,
@@ -87,6 +88,7 @@ from paddleflow.problems.queue import (
     MinExceedsParent,
     NamespaceInUse,
     NamespaceNotAllowed,
+    NeverFits,
     ParentNotFound,
     PhysicalIsolationConflict,
     QueueCycle,
@@ -101,6 +103,9 @@ from paddleflow.problems.queue import (
     ResourceNotDeclared,
     StaleRevision,
     TreeTooDeep,
+    WorkloadExists,
+    WorkloadNotFound,
+    WorkloadStateConflict,
 )
 
 __all__ = [
@@ -120,6 +125,7 @@ __all__ = [
     "FlavourExists",
     "FlavourNotFound",
     "GrantExists",
+    "GrantMismatch",
     "GrantNotFound",
     "Immutable",
     "Internal",
@@ -131,6 +137,7 @@ __all__ = [
     "MinExceedsParent",
     "NamespaceInUse",
     "NamespaceNotAllowed",
+    "NeverFits",
     "NoLeader",
     "NotFound",
     "OutOfRange",
@@ -172,6 +179,9 @@ __all__ = [
     "UserNotFound",
     "Violation",
     "WatchTooSlow",
+    "WorkloadExists",
+    "WorkloadNotFound",
+    "WorkloadStateConflict",
     "WrongPassword",
     "tree",
 ]

@@ -1,4 +1,4 @@
-"""Problems with clusters, flavours and queues."""
+"""Problems with clusters, flavours, queues and workloads."""
 
 from __future__ import annotations
 
@@ -180,3 +180,33 @@ class PhysicalIsolationConflict(QuotaRefused):
     """Physical isolation does not allow this."""
 
     reason = "PHYSICAL_ISOLATION"
+
+
+class WorkloadNotFound(NotFound):
+    """No workload of this key."""
+
+    reason = "WORKLOAD_NOT_FOUND"
+
+
+class WorkloadExists(AlreadyExists):
+    """A workload of this key was submitted with other content; use the next attempt."""
+
+    reason = "WORKLOAD_EXISTS"
+
+
+class WorkloadStateConflict(FailedPrecondition):
+    """The workload's state does not allow this."""
+
+    reason = "WORKLOAD_STATE"
+
+
+class GrantMismatch(FailedPrecondition):
+    """The workload holds something else; read it again."""
+
+    reason = "GRANT_MISMATCH"
+
+
+class NeverFits(FailedPrecondition):
+    """The workload asks for more than there can ever be for it."""
+
+    reason = "NEVER_FITS"

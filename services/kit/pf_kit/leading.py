@@ -15,8 +15,12 @@ class LeaseLeader:
     """Knows the leader by its lease."""
 
     def __init__(self, leadership: Leadership, store: LeaseStore, name: str, clock: Clock) -> None:
-        """Raises CannotStart if the others could not reach this instance as leader."""
-        require_reachable(leadership.address)
+        """Raises CannotStart if the others could not reach this instance as leader.
+
+        The address may be empty until the instance listens: before that it does not lead.
+        """
+        if leadership.address:
+            require_reachable(leadership.address)
         self._leadership = leadership
         self._store = store
         self._name = name

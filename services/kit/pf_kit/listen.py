@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 
@@ -45,6 +46,13 @@ def require_reachable(address: str) -> None:
     host = _SCHEME.sub("", address, count=1).rpartition(":")[0].strip("[]")
     if _is_wildcard(host):
         raise CannotStart(f"other instances cannot reach this one at {address}; set an address with its name or its IP")
+
+
+def advertised(address: str) -> str:
+    """Where others can call a server that listens there: an address of all interfaces gets the machine's name."""
+    scheme = _SCHEME.match(address)
+    host, _, port = address[scheme.end() if scheme else 0 :].rpartition(":")
+    return f"{socket.gethostname()}:{port}" if _is_wildcard(host.strip("[]")) else address
 
 
 def _is_wildcard(host: str) -> bool:

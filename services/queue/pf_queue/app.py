@@ -14,22 +14,23 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry, ProcessCollector
 
 from paddleflow.auth.v1 import auth_pb2_grpc
-from paddleflow.queue.v1 import cluster_pb2_grpc, queue_pb2_grpc
+from paddleflow.queue.v1 import admission_pb2_grpc, cluster_pb2_grpc, queue_pb2_grpc
 from pf_kit.auth import TokenAuthenticator
 from pf_kit.bus.relay import Relay
 from pf_kit.bus.stream import RedisStream, open_redis
 from pf_kit.call import current_trace
 from pf_kit.chores import CHORES, Chores
 from pf_kit.clock import SystemClock
-from pf_kit.forward import AlwaysLeading
 from pf_kit.ids import new_id
+from pf_kit.leading import LeaseLeader
 from pf_kit.leases import Leadership
 from pf_kit.lifecycle import Loops, Program, Stop, serve
+from pf_kit.listen import advertised
 from pf_kit.mutation import Mutations
 from pf_kit.page import PageTokens
 from pf_kit.postgres.database import PostgresDatabase
 from pf_kit.postgres.install import Install, read_install
-from pf_kit.postgres.leases import PostgresLeases
+from pf_kit.postgres.leases import PostgresLeases, fence
 from pf_kit.postgres.migrate import migrate
 from pf_kit.postgres.pool import PoolSettings, open_pool
 from pf_kit.postgres.positions import PostgresRelayMark
@@ -47,9 +48,16 @@ from pf_queue.accounts.seeds import seed_root
 from pf_queue.accounts.servicer import AuthServicer, GrantServicer, Issuer, UserServicer
 from pf_queue.accounts.servicer import Lists as AccountLists
 from pf_queue.accounts.status import StoredTokenStatus
+from pf_queue.admission.layouts import StoredLayouts
+from pf_queue.admission.leading import Leading
+from pf_queue.admission.postgres import RETENTIONS as ADMISSION_RETENTIONS
+from pf_queue.admission.postgres import PostgresWorkloadStore
+from pf_queue.admission.service import Workloads
+from pf_queue.admission.servicer import AdmissionServicer
 from pf_queue.clusters.domain import ClusterFilter
 from pf_queue.clusters.postgres import PostgresClusterStore, PostgresFlavourStore
 from pf_queue.clusters.servicer import ClusterServicer, FlavourServicer
+from pf_queue.clusters.store import TREE_LOCK
 from pf_queue.clusters.vault import Vault
 from pf_queue.facts import encode
 from pf_queue.lists import Lists
@@ -62,6 +70,8 @@ from pf_queue.settings import QueueSettings
 
 NAME = "queue"
 """Also the name of the schema in Postgres and of the stream on the bus."""
+ADMISSION = "admission"
+"""The lease of the instance that decides."""
 VERSION = version("paddleflow-server")
 CLUSTERS_AT_ONCE = 100
 """Read by one query, credentials of up to 256 KiB included."""
@@ -88,8 +98,15 @@ async def main(settings: QueueSettings, stop: Stop) -> None:
         vault = Vault(settings.vault_key)
         await _require_key(ground, vault)
         await _sow(settings, ground, parts)
-        server = _server(settings, ground, parts, vault, tracing)
-        await serve(server, _loops(settings, ground), stop)
+        leading, candidate = _leading(settings, ground, parts), _candidate(settings, ground)
+        server = _server(settings, ground, parts, vault, tracing, leading, candidate)
+
+        async def lead() -> None:
+            # The port may have been chosen only now.
+            candidate.address = settings.address or advertised(server.addresses[0])
+            await candidate.run(leading.run)
+
+        await serve(server, {**_loops(settings, ground), ADMISSION: lead}, stop)
 
 
 PROGRAM = Program(NAME, VERSION, "PF_QUEUE", QueueSettings, main)
@@ -104,7 +121,13 @@ async def _ground(settings: QueueSettings) -> AsyncIterator[Ground]:
         view = PostgresView(pool)
         install = await read_install(view)
         database = PostgresDatabase(pool, schema=NAME, install=install, encode=encode, trace=current_trace)
-        stores = Stores(PostgresAccountStore(), PostgresClusterStore(), PostgresFlavourStore(), PostgresQueueStore())
+        stores = Stores(
+            PostgresAccountStore(),
+            PostgresClusterStore(),
+            PostgresFlavourStore(),
+            PostgresQueueStore(),
+            PostgresWorkloadStore(),
+        )
         yield Ground(view, database, install, stores, SystemClock())
 
 
@@ -127,7 +150,40 @@ async def _sow(settings: QueueSettings, ground: Ground, parts: Parts) -> None:
         await Seeds(ground.stores.clusters, parts.clusters, parts.flavours, parts.queues).sow(ground.database)
 
 
-def _server(settings: QueueSettings, ground: Ground, parts: Parts, vault: Vault, tracing: Tracing) -> ServiceServer:
+def _candidate(settings: QueueSettings, ground: Ground) -> Leadership:
+    """The wish of this instance to decide on admission."""
+    leases = PostgresLeases(ground.view)
+    return Leadership(leases, name=ADMISSION, holder=new_id(), address=settings.address, clock=ground.clock)
+
+
+def _leading(settings: QueueSettings, ground: Ground, parts: Parts) -> Leading:
+    stores = ground.stores
+
+    async def closed(queue: str) -> None:
+        async with ground.database.change(TREE_LOCK) as change:
+            await parts.queues.settle(change, queue)
+
+    return Leading(
+        database=ground.database,
+        store=stores.workloads,
+        layouts=StoredLayouts(clusters=stores.clusters, queues=stores.queues),
+        fence=fence,
+        clock=ground.clock,
+        tuning=settings.admission.tuning,
+        patience=settings.admission.patience,
+        closed=closed,
+    )
+
+
+def _server(
+    settings: QueueSettings,
+    ground: Ground,
+    parts: Parts,
+    vault: Vault,
+    tracing: Tracing,
+    leading: Leading,
+    candidate: Leadership,
+) -> ServiceServer:
     database, clock, install = ground.database, ground.clock, ground.install
     signer = Signer(settings.signing_key.reveal().encode())
     older = [Path(file).read_bytes() for file in settings.older_keys]
@@ -145,13 +201,14 @@ def _server(settings: QueueSettings, ground: Ground, parts: Parts, vault: Vault,
         secret=install.secret,
         registry=_registry(),
         tracing=tracing,
-        leader=AlwaysLeading(),
+        leader=LeaseLeader(candidate, PostgresLeases(ground.view), ADMISSION, clock),
     )
     server = ServiceServer(settings.server, service)
     issuer = Issuer(signer=signer, installation=install.installation, older_keys=older)
     mutations = Mutations(database, install.secret)
     _add_accounts(server, service, mutations, parts, issuer, status)
     _add_tree(server, service, mutations, parts, ground.stores, vault)
+    _add_admission(server, service, settings, parts, ground.stores, leading)
     return server
 
 
@@ -226,6 +283,36 @@ def _add_tree(
     )
 
 
+def _add_admission(
+    server: ServiceServer,
+    service: Service,
+    settings: QueueSettings,
+    parts: Parts,
+    stores: Stores,
+    leading: Leading,
+) -> None:
+    database, visibility = service.database, parts.visibility
+    workloads = Workloads(
+        database=database,
+        store=stores.workloads,
+        leading=leading,
+        visibility=visibility,
+        layouts=StoredLayouts(clusters=stores.clusters, queues=stores.queues),
+        tuning=settings.admission.tuning,
+    )
+    server.add(
+        admission_pb2_grpc.add_AdmissionServiceServicer_to_server,
+        AdmissionServicer(
+            database=database,
+            lists=Lists(tokens=service.page_tokens),
+            watches=service.watches,
+            workloads=workloads,
+            store=stores.workloads,
+            visibility=visibility,
+        ),
+    )
+
+
 def _registry() -> CollectorRegistry:
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
@@ -236,7 +323,8 @@ def _loops(settings: QueueSettings, ground: Ground) -> Loops:
     stream = RedisStream(open_redis(settings.redis.reveal()), NAME)
     relay = Relay(ground.database.log, PostgresRelayMark(ground.view), stream, ground.clock)
     kept = settings.kept
-    retentions = (*ACCOUNT_RETENTIONS, *kit_retentions(kept.requests, kept.audit))
+    kept_by_kit = kit_retentions(kept.requests, kept.audit)
+    retentions = (*ACCOUNT_RETENTIONS, *ADMISSION_RETENTIONS, *kept_by_kit)
     leadership = Leadership(
         PostgresLeases(ground.view),
         name=CHORES,

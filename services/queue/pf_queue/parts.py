@@ -10,6 +10,7 @@ from pf_queue.accounts.passwords import Passwords
 from pf_queue.accounts.service import Credentials, Grants, Tokens, Users
 from pf_queue.accounts.store import AccountStore
 from pf_queue.accounts.throttle import Throttle
+from pf_queue.admission.store import WorkloadStore
 from pf_queue.clusters.flavours import Flavours
 from pf_queue.clusters.service import Clusters
 from pf_queue.clusters.store import ClusterStore, FlavourStore
@@ -29,6 +30,7 @@ class Stores:
     clusters: ClusterStore
     flavours: FlavourStore
     queues: QueueStore
+    workloads: WorkloadStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Parts:
     clusters: Clusters
     flavours: Flavours
     queues: Queues
+    visibility: Visibility
 
 
 def put_together(stores: Stores, *, passwords: Passwords, lifetimes: Lifetimes, clock: Clock) -> Parts:
@@ -49,12 +52,14 @@ def put_together(stores: Stores, *, passwords: Passwords, lifetimes: Lifetimes, 
     credentials = Credentials(store=stores.accounts, passwords=passwords, throttle=Throttle(), clock=clock)
     grants = Grants(store=stores.accounts, resources=QueueRegister(store=stores.queues))
     commitments = Commitments(queues=stores.queues, clusters=stores.clusters)
+    visibility = Visibility(grants=grants)
     queues = Queues(
         store=stores.queues,
         clusters=stores.clusters,
         commitments=commitments,
         grants=grants,
-        visibility=Visibility(grants=grants),
+        visibility=visibility,
+        occupancy=stores.workloads,
     )
     flavours = Flavours(store=stores.flavours, clusters=stores.clusters)
     tenants = QueueTenants(store=stores.queues, queues=queues, commitments=commitments)
@@ -66,4 +71,5 @@ def put_together(stores: Stores, *, passwords: Passwords, lifetimes: Lifetimes, 
         clusters=Clusters(store=stores.clusters, flavours=stores.flavours, tenants=tenants),
         flavours=flavours,
         queues=queues,
+        visibility=visibility,
     )

@@ -12,6 +12,8 @@ from pf_kit.server import ServerSettings
 from pf_kit.setting_types import Between, Secret
 from pf_kit.tracing import TraceSettings
 from pf_queue.accounts.settings import AccountSettings
+from pf_queue.admission.core.pool import Tuning
+from pf_queue.admission.domain import Patience
 from pf_queue.clusters.vault import KEY_BYTES
 
 
@@ -53,6 +55,38 @@ class KeptSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class AdmissionSettings:
+    """How patient admission is."""
+
+    start_minutes: Annotated[float, Between(0.1, 1440)] = 15.0
+    """Minutes that an admitted workload has until it should run."""
+    backoff_seconds: Annotated[float, Between(0, 3600)] = 60.0
+    """Seconds before a workload that was not started is tried again; they double each time, up to an hour."""
+    requeues: Annotated[int, Between(0, 100)] = 5
+    """How often a workload that is not started is tried again before it is held."""
+    passed_over_seconds: Annotated[float, Between(1, 86_400)] = 60.0
+    """Seconds for which others may pass the first in order that does not fit, until room is kept for it."""
+    kept_seconds: Annotated[float, Between(1, 86_400)] = 60.0
+    """Seconds for which room is kept for a workload beyond the grace of those who leave for it."""
+
+    @property
+    def tuning(self) -> Tuning:
+        return Tuning(patience=_micros(self.passed_over_seconds), hold=_micros(self.kept_seconds))
+
+    @property
+    def patience(self) -> Patience:
+        return Patience(
+            start_within=_micros(self.start_minutes * 60),
+            backoff=_micros(self.backoff_seconds),
+            requeues=self.requeues,
+        )
+
+
+def _micros(seconds: float) -> int:
+    return round(seconds * 1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
 class QueueSettings:
     """All settings of the queue service."""
 
@@ -67,7 +101,8 @@ class QueueSettings:
     """32 bytes of chance in base64, with which credentials of clusters are encrypted. Without it, those that are
     stored are lost."""
     address: str = ""
-    """Where other instances and services reach this one. Empty: the first address it listens on."""
+    """Where other instances and services reach this one. Empty: the first address it listens on, with the machine's
+    name if that is all of its addresses."""
     older_keys: tuple[str, ...] = ()
     """Files with public keys, in PEM, of signing keys that were replaced: their tokens stay good until they end."""
     seeds: bool = True
@@ -75,6 +110,7 @@ class QueueSettings:
     log_level: Level = Level.INFO
     """From which level on lines stand in the log."""
     accounts: AccountSettings = field(default_factory=AccountSettings)
+    admission: AdmissionSettings = field(default_factory=AdmissionSettings)
     kept: KeptSettings = field(default_factory=KeptSettings)
     trace: TraceSettings = field(default_factory=TraceSettings)
 

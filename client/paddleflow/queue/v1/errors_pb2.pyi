@@ -80,9 +80,19 @@ class _QueueReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_QueueReas
     """A newer report of machines has been stored already."""
     QUEUE_REASON_CLUSTER_OFFLINE: _QueueReason.ValueType  # 28
     """The cluster is offline."""
+    QUEUE_REASON_WORKLOAD_NOT_FOUND: _QueueReason.ValueType  # 29
+    """No workload of this key that is not over, or none that is still kept."""
+    QUEUE_REASON_WORKLOAD_EXISTS: _QueueReason.ValueType  # 30
+    """A workload of this key was submitted with other content."""
+    QUEUE_REASON_WORKLOAD_STATE: _QueueReason.ValueType  # 31
+    """The workload's state does not allow this."""
+    QUEUE_REASON_GRANT_MISMATCH: _QueueReason.ValueType  # 32
+    """The workload holds something else than what is named."""
+    QUEUE_REASON_NEVER_FITS: _QueueReason.ValueType  # 33
+    """The workload asks for more than there can ever be for it."""
 
 class QueueReason(_QueueReason, metaclass=_QueueReasonEnumTypeWrapper):
-    """QueueReason is why a call about clusters, flavours or queues failed."""
+    """QueueReason is why a call about clusters, flavours, queues or workloads failed."""
 
 QUEUE_REASON_UNSPECIFIED: QueueReason.ValueType  # 0
 """Not set."""
@@ -142,4 +152,14 @@ QUEUE_REASON_STALE_REVISION: QueueReason.ValueType  # 27
 """A newer report of machines has been stored already."""
 QUEUE_REASON_CLUSTER_OFFLINE: QueueReason.ValueType  # 28
 """The cluster is offline."""
+QUEUE_REASON_WORKLOAD_NOT_FOUND: QueueReason.ValueType  # 29
+"""No workload of this key that is not over, or none that is still kept."""
+QUEUE_REASON_WORKLOAD_EXISTS: QueueReason.ValueType  # 30
+"""A workload of this key was submitted with other content."""
+QUEUE_REASON_WORKLOAD_STATE: QueueReason.ValueType  # 31
+"""The workload's state does not allow this."""
+QUEUE_REASON_GRANT_MISMATCH: QueueReason.ValueType  # 32
+"""The workload holds something else than what is named."""
+QUEUE_REASON_NEVER_FITS: QueueReason.ValueType  # 33
+"""The workload asks for more than there can ever be for it."""
 Global___QueueReason: _TypeAlias = QueueReason  # noqa: Y015

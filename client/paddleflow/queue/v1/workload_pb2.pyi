@@ -425,12 +425,15 @@ class Evicting(_message.Message):
     GRACE_DEADLINE_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     BENEFICIARY_FIELD_NUMBER: _builtins.int
+    QUEUE_FIELD_NUMBER: _builtins.int
     grant_id: _builtins.str
     """What it gives back of."""
     grant_version: _builtins.int
     """The version the holding has once they are given back."""
     reason: Global___EvictionReason.ValueType
     """Why."""
+    queue: _builtins.str
+    """The queue that is charged."""
     @_builtins.property
     def key(self) -> Global___WorkloadKey:
         """Which workload."""
@@ -457,10 +460,11 @@ class Evicting(_message.Message):
         grace_deadline: _timestamp_pb2.Timestamp | None = ...,
         reason: Global___EvictionReason.ValueType = ...,
         beneficiary: Global___WorkloadKey | None = ...,
+        queue: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["beneficiary", b"beneficiary", "grace_deadline", b"grace_deadline", "key", b"key"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["beneficiary", b"beneficiary", "grace_deadline", b"grace_deadline", "grant_id", b"grant_id", "grant_version", b"grant_version", "key", b"key", "reason", b"reason", "replicas", b"replicas"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["beneficiary", b"beneficiary", "grace_deadline", b"grace_deadline", "grant_id", b"grant_id", "grant_version", b"grant_version", "key", b"key", "queue", b"queue", "reason", b"reason", "replicas", b"replicas"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -476,10 +480,13 @@ class Released(_message.Message):
     GRANT_ID_FIELD_NUMBER: _builtins.int
     REPLICAS_FIELD_NUMBER: _builtins.int
     OUTCOME_FIELD_NUMBER: _builtins.int
+    QUEUE_FIELD_NUMBER: _builtins.int
     grant_id: _builtins.str
     """What was given back of."""
     outcome: Global___ReleaseOutcome.ValueType
-    """How it ended."""
+    """How it ended; unset as long as it goes on with less."""
+    queue: _builtins.str
+    """The queue that was charged."""
     @_builtins.property
     def key(self) -> Global___WorkloadKey:
         """Which workload."""
@@ -495,10 +502,11 @@ class Released(_message.Message):
         grant_id: _builtins.str = ...,
         replicas: _abc.Iterable[Global___RoleGrant] | None = ...,
         outcome: Global___ReleaseOutcome.ValueType = ...,
+        queue: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["key", b"key"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["grant_id", b"grant_id", "key", b"key", "outcome", b"outcome", "replicas", b"replicas"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["grant_id", b"grant_id", "key", b"key", "outcome", b"outcome", "queue", b"queue", "replicas", b"replicas"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -513,8 +521,11 @@ class Requeued(_message.Message):
     KEY_FIELD_NUMBER: _builtins.int
     NOT_BEFORE_FIELD_NUMBER: _builtins.int
     HELD_FIELD_NUMBER: _builtins.int
+    QUEUE_FIELD_NUMBER: _builtins.int
     held: _builtins.bool
     """True if it was sent back too often and waits for somebody to release the hold."""
+    queue: _builtins.str
+    """The queue it waits in."""
     @_builtins.property
     def key(self) -> Global___WorkloadKey:
         """The attempt that waits now."""
@@ -529,10 +540,11 @@ class Requeued(_message.Message):
         key: Global___WorkloadKey | None = ...,
         not_before: _timestamp_pb2.Timestamp | None = ...,
         held: _builtins.bool = ...,
+        queue: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "not_before", b"not_before"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["held", b"held", "key", b"key", "not_before", b"not_before"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["held", b"held", "key", b"key", "not_before", b"not_before", "queue", b"queue"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -131,7 +131,7 @@ def cluster_filter(request: cluster_pb2.ListClustersRequest) -> ClusterFilter:
 def report_of(request: cluster_pb2.ReportNodesRequest) -> Report:
     """A report. InvalidArgument names what is wrong with it."""
     require(_report_violations(request))
-    nodes = [_node_of(request.cluster, message) for message in request.nodes]
+    nodes = [given_node(request.cluster, message) for message in request.nodes]
     require(node_violations(nodes))
     return Report(request.cluster, request.revision, request.base_revision, nodes, frozenset(request.gone))
 
@@ -205,7 +205,7 @@ def fact(event: ClusterEvent) -> Fact:
             return Fact(FLAVOUR_EVENT, f"flavour/{flavour.name}", version, tale.SerializeToString(deterministic=True))
 
 
-def _node_of(cluster: str, message: cluster_pb2.Node) -> Node:
+def given_node(cluster: str, message: cluster_pb2.Node) -> Node:
     return Node(
         name=message.name,
         cluster=cluster,

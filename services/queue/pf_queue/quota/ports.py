@@ -24,3 +24,10 @@ class Grants(Granted, Protocol):
 
     async def drop_resources(self, change: Change, kind: ResourceKind, names: Collection[str]) -> None:
         """Takes back all grants on resources that are about to be removed."""
+
+
+class Occupancy(Protocol):
+    """Who is in queues."""
+
+    async def in_queue(self, view: View, queue: str) -> bool:
+        """True if a queue has workloads that are not over."""

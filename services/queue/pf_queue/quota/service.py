@@ -15,6 +15,7 @@ from paddleflow.problems import (
     NamespaceNotAllowed,
     QueueExists,
     QueueHasChildren,
+    QueueNotEmpty,
     QueueNotFound,
     Violation,
 )
@@ -28,10 +29,10 @@ from pf_queue.clusters.store import ClusterStore
 from pf_queue.edits import Editable, edited, named, require_etag
 from pf_queue.fields import DNS_LABEL, require, shown
 from pf_queue.quota.commitments import Commitments
-from pf_queue.quota.domain import Queue, QueueChanged, QueueFilter, Standing, StateEvent, advance
+from pf_queue.quota.domain import Queue, QueueChanged, QueueFilter, QueueState, Standing, StateEvent, advance
 from pf_queue.quota.fields import queue_violations
 from pf_queue.quota.placing import missing_parent, settle
-from pf_queue.quota.ports import Grants
+from pf_queue.quota.ports import Grants, Occupancy
 from pf_queue.quota.store import QueueStore
 from pf_queue.quota.tree import Tree
 from pf_queue.quota.visibility import Visibility
@@ -60,12 +61,14 @@ class Queues:
         commitments: Commitments,
         grants: Grants,
         visibility: Visibility,
+        occupancy: Occupancy,
     ) -> None:
         self._store = store
         self._clusters = clusters
         self._commitments = commitments
         self._grants = grants
         self._visibility = visibility
+        self._occupancy = occupancy
 
     async def get(self, view: View, caller: Principal, name: str) -> Standing:
         """The queue of this name. Raises QueueNotFound and QueueNotGranted."""
@@ -118,6 +121,18 @@ class Queues:
             return standing
         return await self._save(change, replace(standing.queue, state=state), standing.effective_max)
 
+    async def close(self, change: Change, name: str) -> Standing:
+        """Takes no more workloads; closed at once if there are none. Raises QueueNotFound."""
+        if await self._occupancy.in_queue(change, name):
+            return await self.move(change, name, StateEvent.CLOSE)
+        return await self.move(change, name, StateEvent.CLOSE, StateEvent.EMPTIED)
+
+    async def settle(self, change: Change, name: str) -> None:
+        """Closes a queue that is closing, if its last workload is over."""
+        standing = await self._store.standing(change, name)
+        if standing and standing.queue.state is QueueState.CLOSING:
+            await self.close(change, name)
+
     async def delete(self, change: Change, name: str, etag: str) -> None:
         """Removes a queue and the grants on it. Raises what DeleteQueue's contract lists."""
         standing = await self._existing(change, name)
@@ -127,15 +142,22 @@ class Queues:
         tree = await self._tree(change, queue, cluster)
         if children := tree.children(name):
             raise QueueHasChildren(f"below queue {name!r} there are {_listed(children)}; delete them first")
+        await self._require_empty(change, queue)
         await self._tell_end(change, [standing], {name: await self._store.remove(change, name)})
         await self._keep_commitments(change, cluster, queue, None)
 
     async def delete_all(self, change: Change, cluster: Cluster) -> None:
         """Removes all queues of a cluster, and the grants on them."""
         queues = await self._store.in_cluster(change, cluster.name)
+        for queue in queues:
+            await self._require_empty(change, queue)
         tree = Tree(queues, cluster.machines)
         standings = [Standing(queue, tree.ceiling(queue)) for queue in reversed(queues)]
         await self._tell_end(change, standings, await self._store.remove_all(change, cluster.name))
+
+    async def _require_empty(self, change: Change, queue: Queue) -> None:
+        if await self._occupancy.in_queue(change, queue.name):
+            raise QueueNotEmpty(f"queue {queue.name!r} has unfinished workloads; close it and wait, or stop them")
 
     async def _tell_end(self, change: Change, standings: Sequence[Standing], versions: Mapping[str, int]) -> None:
         # Told before the grants end: whoever may see a queue shall see its end.

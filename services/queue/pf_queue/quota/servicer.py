@@ -18,15 +18,12 @@ from pf_queue.quota.domain import StateEvent
 from pf_queue.quota.service import Queues
 from pf_queue.quota.watching import Tellers
 
-MoveRequest = (
-    queue_pb2.OpenQueueRequest | queue_pb2.HoldQueueRequest | queue_pb2.DrainQueueRequest | queue_pb2.CloseQueueRequest
-)
+MoveRequest = queue_pb2.OpenQueueRequest | queue_pb2.HoldQueueRequest | queue_pb2.DrainQueueRequest
 R = TypeVar(
     "R",
     queue_pb2.OpenQueueResponse,
     queue_pb2.HoldQueueResponse,
     queue_pb2.DrainQueueResponse,
-    queue_pb2.CloseQueueResponse,
 )
 
 
@@ -110,8 +107,12 @@ class QueueServicer(queue_pb2_grpc.QueueServiceServicer):
         return await self._move(request, queue_pb2.DrainQueueResponse, StateEvent.DRAIN)
 
     async def CloseQueue(self, request: queue_pb2.CloseQueueRequest, _context: object) -> queue_pb2.CloseQueueResponse:
-        # As long as nothing admits workloads, no queue has any: whatever is told to close is empty already.
-        return await self._move(request, queue_pb2.CloseQueueResponse, StateEvent.CLOSE, StateEvent.EMPTIED)
+        async def work(change: Change) -> queue_pb2.CloseQueueResponse:
+            return queue_pb2.CloseQueueResponse(queue=queue_message(await self._queues.close(change, request.name)))
+
+        return await self._mutations.run(
+            request, queue_pb2.CloseQueueResponse, locks=(TREE_LOCK,), subject=f"queue/{request.name}", work=work
+        )
 
     async def WatchQueues(
         self, request: queue_pb2.WatchQueuesRequest, _context: object
@@ -122,9 +123,9 @@ class QueueServicer(queue_pb2_grpc.QueueServiceServicer):
                 events=page.messages, resume_token=page.resume_token, bookmark=page.bookmark
             )
 
-    async def _move(self, request: MoveRequest, reply: type[R], *events: StateEvent) -> R:
+    async def _move(self, request: MoveRequest, reply: type[R], event: StateEvent) -> R:
         async def work(change: Change) -> R:
-            return reply(queue=queue_message(await self._queues.move(change, request.name, *events)))
+            return reply(queue=queue_message(await self._queues.move(change, request.name, event)))
 
         subject = f"queue/{request.name}"
         return await self._mutations.run(request, reply, locks=(TREE_LOCK,), subject=subject, work=work)

@@ -133,14 +133,14 @@ class Contest:
     def barrier(self, id: str, tier: Tier) -> Barrier | None:  # noqa: A002
         """Where a wish is held up; None if nothing but others who come first."""
         wish, shape = self._wishes[id, tier]
-        at: Stand | None = self._stands[self._tree.by_name[wish.queue].index]
-        while at is not None:
-            if shape in at.blocked:
-                return Barrier(at.place, shape, user=at.over_user_limit(shape))
+        stand = self._stands[self._tree.by_name[wish.queue].index]
+        at, user = stand, stand.over_user_limit(shape)
+        while not user and shape not in at.blocked:
             offer = at.offers.get(shape)
-            if offer is None:
+            if offer is None or at.above is None:
                 return None
             shape, at = offer[0], at.above
+        return Barrier(at.place, shape, user)
         return None
 
     def held_up(self) -> list[tuple[Place, Wish]]:

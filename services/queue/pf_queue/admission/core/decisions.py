@@ -43,6 +43,8 @@ class Book:
 
     id: str
     deadline: int
+    starving: bool
+    """True if it was passed over for too long, and nobody leaves for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ class Reason(StrEnum):
     RECLAIMING = "reclaiming"
     QUEUE_HELD = "queue_held"
     BACKOFF = "backoff"
+    CLUSTER_OFFLINE = "cluster_offline"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,8 @@ def explain(pool: Pool, id_: str, now: int) -> Explanation:
     if id_ in pool.misfits:
         return Explanation(Reason.NO_MACHINE, position, short=_short_of_machines(pool, workload))
     if (stopped := next((at for at in place.path if at.admission is not Admission.OPEN), None)) is not None:
-        return Explanation(Reason.QUEUE_HELD, position, stopped.name)
+        reason = Reason.QUEUE_HELD if stopped.parent else Reason.CLUSTER_OFFLINE
+        return Explanation(reason, position, stopped.name)
     if (booking := pool.bookings.get(id_)) is not None:
         at, short = _refusal(pool, workload, place)
         return Explanation(Reason.RESERVED if booking.starving else Reason.RECLAIMING, position, at, short)

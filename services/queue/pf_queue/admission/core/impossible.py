@@ -32,7 +32,8 @@ def impossible(pool: Pool, workload: Workload) -> Impossible | None:
 def _beyond_ceilings(pool: Pool, workload: Workload) -> Impossible | None:
     names = pool.yard.tree.space.names
     place = pool.yard.place(workload.queue)
-    limits = [(at.name, at.max, False) for at in place.path]
+    # Not the machines' sum: some may be away for a moment.
+    limits = [(at.name, at.max, False) for at in place.path[:-1]]
     if place.per_user is not None:
         limits.insert(0, (place.name, place.per_user, True))
     for queue, limit, user in limits:

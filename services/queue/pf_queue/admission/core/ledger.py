@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pf_queue.admission.core.amounts import Vector
+from pf_queue.admission.core.amounts import JOBS, Vector
 from pf_queue.admission.core.places import Place
 
 
@@ -130,6 +130,6 @@ class Ledger:
         return most if beyond else 0.0
 
     def borrows(self, at: Place, resources: Sequence[int]) -> bool:
-        """True if a place has more than its guarantee of one of these resources."""
+        """True if a place has more than its guarantee of one of these resources. Nobody is promised a number of jobs."""
         used, guaranteed = self.used[at.index], at.min
-        return any(used[resource] > guaranteed[resource] for resource in resources)
+        return any(used[resource] > guaranteed[resource] for resource in resources if resource != JOBS)

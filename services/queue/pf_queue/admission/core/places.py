@@ -128,12 +128,17 @@ class Tree:
         return self.places[0]
 
 
-def plant(space: Space, queues: Iterable[QueueRules], capacity: Mapping[str, int]) -> Tree:
+def plant(
+    space: Space,
+    queues: Iterable[QueueRules],
+    capacity: Mapping[str, int],
+    admission: Admission = Admission.OPEN,
+) -> Tree:
     """The tree of these queues above machines of this capacity."""
     below: defaultdict[str, list[QueueRules]] = defaultdict(list)
     for rules in sorted(queues, key=lambda rules: rules.name):
         below[rules.parent].append(rules)
-    top = QueueRules(name=ROOT, min=capacity, max=capacity, lend_limit={}, max_per_user={})
+    top = QueueRules(name=ROOT, min=capacity, max=capacity, lend_limit={}, max_per_user={}, admission=admission)
     root = Place(top, 0, None, space)
     places = [root]
     # The list grows while it is walked: each place brings those below it.

@@ -75,10 +75,14 @@ class Pool:
             place for place in tree.places if any(above.admission is Admission.DRAINING for above in place.path)
         ]
         self._later: list[tuple[int, str]] = []
+        self._shields: list[int] = []
+        """When shields end."""
         self._passed: dict[int, _Passed] = {}
         self._admitted = 0
         self._looked = -tuning.rebalance
         self._changes = 0
+        self._seen = 0
+        """How many changes there had been when all who wait were looked at last."""
         self._tried: dict[str, int] = {}
 
     def submit(self, workload: Workload, now: int) -> None:
@@ -98,6 +102,7 @@ class Pool:
         self.yard.restore(holding)
         self._tighten(holding.workload, holding.all)
         self._wish_surplus(holding)
+        self._expect_shield(holding)
 
     def restore_booking(self, booking: Booking) -> None:
         """Room is kept for a workload since before."""
@@ -117,7 +122,9 @@ class Pool:
 
     def running(self, id_: str, now: int) -> None:
         """A workload was seen running."""
-        self.yard.holdings[id_].running = now
+        holding = self.yard.holdings[id_]
+        holding.running = now
+        self._expect_shield(holding)
 
     def release(self, id_: str) -> Workload:
         """A workload has given back all it had."""
@@ -131,6 +138,8 @@ class Pool:
         """A workload has given back some of its surplus."""
         self._changes += 1
         holding = self.yard.holdings[id_]
+        # What it wishes for next may be another role now.
+        self._wish_no_surplus(holding)
         self._loosen(holding.workload, self.yard.give_back(holding, counts))
         self._wish_surplus(holding)
 
@@ -155,6 +164,10 @@ class Pool:
         times = [booking.deadline for booking in self.bookings.values()]
         if self._later:
             times.append(self._later[0][0])
+        if self._shields:
+            times.append(self._shields[0])
+        if self._changes != self._seen and len(self.contest):
+            times.append(self._looked + self.tuning.rebalance)
         return min(times, default=None)
 
     def _drain(self, now: int) -> Iterator[Decision]:
@@ -164,12 +177,17 @@ class Pool:
                     yield self._evict(holding, None, Why.DRAIN, "", now)
 
     def _wake(self, now: int) -> Iterator[Decision]:
-        """Those whose time has come wait from now on like all others."""
+        """Those whose time has come wait from now on like all others, and may take whose shield has ended."""
         while self._later and self._later[0][0] <= now:
             _, id_ = heappop(self._later)
             workload = self.waiting.get(id_)
-            if workload is not None and id_ not in self.bookings and not self.contest.wish(id_, Tier.BASE):
+            # Somebody of this name may have been submitted anew, for a later time.
+            due = workload is not None and workload.not_before <= now and id_ not in self.misfits
+            if workload is not None and due and id_ not in self.bookings and not self.contest.wish(id_, Tier.BASE):
                 self._enter(workload)
+        while self._shields and self._shields[0] <= now:
+            heappop(self._shields)
+            self._changes += 1
         return iter(())
 
     def _unbook_late(self, now: int) -> Iterator[Decision]:
@@ -219,9 +237,9 @@ class Pool:
             fresh = self.contest.newly_held_up()
             yield from self._make_room(self._claims(fresh, guaranteed=True), now)
             return
-        self._looked = now
+        self._looked, self._seen = now, self._changes
         held_up = self.contest.held_up()
-        yield from self._make_room(self._claims(held_up, guaranteed=False), now)
+        yield from self._make_room(self._claims([*held_up, *self._superiors()], guaranteed=False), now)
         yield from self._keep_for_starving(held_up, now)
 
     def _claims(self, held_up: Sequence[tuple[Place, Wish]], *, guaranteed: bool) -> list[Wish]:
@@ -233,14 +251,26 @@ class Pool:
             and self._tried.get(wish.id) != self._changes
             and (not guaranteed or self._guaranteed(place, wish))
         ]
-        return sorted(found, key=lambda wish: wish.order)
+        # Whoever was tried least recently, so that those in front do not use up all plans for ever.
+        found = sorted({wish.id: wish for wish in found}.values(), key=lambda wish: self._tried.get(wish.id, -1))
+        return sorted(found[: self.tuning.plans], key=lambda wish: wish.order)
+
+    def _superiors(self) -> Iterator[tuple[Place, Wish]]:
+        """The first of each queue that has lower priorities: who is first elsewhere cannot speak for it."""
+        for queue, holdings in self.yard.by_queue.items():
+            first = self.contest.first(queue) if holdings else None
+            barrier = self.contest.barrier(first.id, Tier.BASE) if first else None
+            if first and barrier and any(-holding.workload.priority > first.order[0] for holding in holdings.values()):
+                yield barrier.place, first
 
     def _make_room(self, claims: Sequence[Wish], now: int) -> Iterator[Decision]:
-        for wish in claims[: self.tuning.plans]:
+        for wish in claims:
             decided = self._plan(wish, now)
             if decided is None:
                 self._tried[wish.id] = self._changes
             else:
+                # Whoever comes after this one may have the same right.
+                self._looked = now - self.tuning.rebalance
                 yield from decided
 
     def _guaranteed(self, full: Place, wish: Wish) -> bool:
@@ -254,9 +284,20 @@ class Pool:
         if barrier is None or barrier.user:
             return None
         victims = plan(self.yard, workload, now)
-        if victims is None:
+        if victims is None or not (victims or self._guaranteed(barrier.place, wish) or self._is_free(workload)):
             return None
         return self._send_away(workload, victims, now)
+
+    def _is_free(self, workload: Workload) -> bool:
+        """True if there is going to be room beside what is kept for the starving."""
+        settled, place = self.yard.settled, self.yard.place(workload.queue)
+        kept = [booking.workload for booking in self.bookings.values() if booking.starving]
+        for other in kept:
+            settled.charge(self.yard.place(other.queue), other.base)
+        refusal = settled.refusal(place, workload.base)
+        for other in kept:
+            settled.refund(self.yard.place(other.queue), other.base)
+        return refusal is None
 
     def _send_away(self, workload: Workload, victims: Sequence[Victim], now: int) -> list[Decision]:
         decided: list[Decision] = [
@@ -283,6 +324,11 @@ class Pool:
                 kept.add(wish.id)
                 yield self._book(self.waiting[wish.id], now + self.tuning.hold, starving=True)
         self._passed = passed
+
+    def _expect_shield(self, holding: Holding) -> None:
+        """Who could not be taken because of a shield can be, when it ends."""
+        if holding.running is not None and holding.workload.shield:
+            heappush(self._shields, holding.running + holding.workload.shield)
 
     def _could_run(self, workload: Workload) -> bool:
         """True if the machines are large enough."""
@@ -320,7 +366,7 @@ class Pool:
         if not starving:
             self.yard.settled.charge(place, workload.base)
         self._tighten(workload, workload.base)
-        return Book(workload.id, deadline)
+        return Book(workload.id, deadline, starving)
 
     def _unbook(self, id_: str) -> Workload:
         self._changes += 1

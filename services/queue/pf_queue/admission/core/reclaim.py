@@ -78,12 +78,17 @@ class _Search:
 
     def _spare(self, taken: Sequence[Victim]) -> list[Victim]:
         """Those without whom it does not work; the last chosen are spared first."""
-        kept = []
+        kept: list[Victim] = []
+        gone: set[str] = set()
         for victim in reversed(taken):
+            id_ = victim.holding.workload.id
             self._ledger.charge(victim.place, victim.amounts)
-            if self._ledger.refusal(self._place, self._base) is not None:
+            # Who leaves as a whole keeps no surplus.
+            if id_ in gone or self._ledger.refusal(self._place, self._base) is not None:
                 self._ledger.refund(victim.place, victim.amounts)
                 kept.append(victim)
+                if victim.counts is None:
+                    gone.add(id_)
         return kept[::-1]
 
     def _still_right(self, victim: Victim) -> bool:
@@ -114,17 +119,15 @@ class _Search:
         """A workload without as much of its surplus as it takes."""
         if holding.workload.id in self._shrunk:
             return None
+        counts = [0] * len(holding.surplus)
+        amounts = holding.taken_by(counts)
         for index, role in enumerate(holding.workload.roles):
             left = (holding.surplus[index] - holding.shrinking[index]) // role.step
-            wanted = max(
-                (-(-self._missing(full, r) // (role.each[r] * role.step)) for r in lacking if role.each[r]), default=0
-            )
-            if left and wanted:
-                counts = [0] * len(holding.surplus)
-                counts[index] = min(left, wanted) * role.step
-                amounts = holding.taken_by(counts)
-                return Victim(holding, tuple(counts), amounts, place, Why.SURPLUS)
-        return None
+            missing = {r: self._missing(full, r) - amounts[r] for r in lacking if role.each[r]}
+            wanted = max((-(-amount // (role.each[r] * role.step)) for r, amount in missing.items()), default=0)
+            counts[index] = min(left, max(0, wanted)) * role.step
+            amounts = holding.taken_by(counts)
+        return Victim(holding, tuple(counts), amounts, place, Why.SURPLUS) if any(counts) else None
 
     def _missing(self, full: Place, resource: int) -> int:
         """How much of a resource a place lacks."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pf_queue.admission.core.amounts import Space, Vector
 from pf_queue.admission.core.machines import Machines
-from pf_queue.admission.core.places import Tree
+from pf_queue.admission.core.places import Admission, Tree
 from pf_queue.admission.core.pool import Pool
 from pf_queue.admission.core.workloads import Holding, Workload
 
@@ -19,7 +19,8 @@ def replanted(pool: Pool, tree: Tree, machines: Machines, now: int) -> Pool:
         made.restore_holding(_moved_holding(holding, old, tree.space))
     for workload in pool.waiting.values():
         moved = _moved(workload, old, tree.space)
-        if (booking := pool.bookings.get(workload.id)) is not None:
+        booking = pool.bookings.get(workload.id)
+        if booking is not None and all(at.admission is Admission.OPEN for at in tree.by_name[moved.queue].path):
             made.restore_booking(replace(booking, workload=moved))
         else:
             made.submit(moved, now)

@@ -1,0 +1,256 @@
+"""The leader of admission: the one instance that decides.
+
+What comes in is collected for a moment, applied to the state in memory, and stored together with all that was decided
+because of it, in one transaction that carries the leader's fence. Callers get their answer after it. If it fails,
+nobody knows what of it is stored: then the state is read anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from paddleflow.problems import Aborted, NoLeader, Problem, Unavailable
+from pf_kit.clock import Clock
+from pf_kit.leases import Lease
+from pf_kit.unit import AuditEntry, Change, Database, View
+from pf_queue.admission.core.pool import Tuning
+from pf_queue.admission.domain import Effects, Patience
+from pf_queue.admission.engine import Engine
+from pf_queue.admission.layout import ClusterFacts, Layout
+from pf_queue.admission.store import WorkloadStore
+from pf_queue.admission.times import micros
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+COLLECT = 0.002
+"""Seconds in which further calls may join a commit."""
+MOST_CALLS = 100
+"""Calls that share a commit."""
+MOST_DECISIONS = 1000
+"""Decisions after which a commit is made, and the rest comes with the next."""
+LOOK = 1.0
+"""Seconds between two looks for changes of queues and machines by other instances."""
+SPACING = 0.05
+"""Seconds between two looks at least."""
+
+
+class Fence(Protocol):
+    """Lets a change commit only as long as a lease is held; raises Aborted if it is not."""
+
+    def __call__(self, change: Change, lease: Lease) -> Awaitable[None]: ...
+
+
+class Layouts(Protocol):
+    """Knows the queues and machines as they are."""
+
+    async def read(self, view: View) -> Layout:
+        """All pools."""
+
+    async def facts(self, view: View) -> Sequence[ClusterFacts]:
+        """What the pools are made of."""
+
+
+@dataclass(slots=True)
+class _Call(Generic[T]):
+    """Something that is to be done, and who waits for it."""
+
+    work: Callable[[Engine, int], T]
+    entry: AuditEntry | None
+    """None for questions."""
+    answer: asyncio.Future[T]
+    result: T | None = None
+    problem: Problem | None = None
+
+
+class Leading:
+    """Decides, for as long as this instance leads."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: WorkloadStore,
+        layouts: Layouts,
+        fence: Fence,
+        clock: Clock,
+        tuning: Tuning,
+        patience: Patience,
+        closed: Callable[[str], Awaitable[None]],
+    ) -> None:
+        """`closed` is told of a queue that is closing and has no workload any more."""
+        self._database = database
+        self._store = store
+        self._layouts = layouts
+        self._fence = fence
+        self._clock = clock
+        self._tuning = tuning
+        self._patience = patience
+        self._closed = closed
+        self._calls: deque[_Call[Any]] = deque()
+        self._rung = asyncio.Event()
+        self._engine: Engine | None = None
+        self._tree: tuple[int, ...] = ()
+        self._ahead = 0
+
+    async def ask(self, question: Callable[[Engine, int], T]) -> T:
+        """The answer to a question about the state as it is."""
+        if self._engine is None:
+            raise NoLeader(retry_after=1.0)
+        return question(self._engine, self._now())
+
+    async def do(self, work: Callable[[Engine, int], T], entry: AuditEntry) -> T:
+        """Does something to the state; returns when it is stored."""
+        if self._engine is None:
+            raise NoLeader(retry_after=1.0)
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._calls.append(_Call(work, entry, answer))
+        self._rung.set()
+        return await answer
+
+    async def run(self, lease: Lease) -> None:
+        """Leads until it is cancelled; whatever happens to the database, it goes on when that is back."""
+        while True:
+            try:
+                await self._lead(lease)
+            except (Unavailable, Aborted) as problem:
+                logger.warning("admission begins anew", extra={"reason": problem.reason, "detail": problem.message})
+                await asyncio.sleep(LOOK)
+            finally:
+                self._dismiss()
+
+    async def _lead(self, lease: Lease) -> None:
+        engine = self._engine = await self._load(lease)
+        watching = asyncio.create_task(self._watch_tree())
+        try:
+            while not watching.done():
+                await self._pause(engine)
+                await self._turn(engine, lease)
+            watching.result()
+        finally:
+            watching.cancel()
+            await asyncio.wait([watching])
+
+    async def _load(self, lease: Lease) -> Engine:
+        """The state as it is stored. Whoever led before can store no more: its commits carry an older fence."""
+        begun = self._clock.monotonic()
+        async with self._database.change() as change:
+            await self._fence(change, lease)
+            self._set_clock(micros(change.time))
+        engine = Engine(self._tuning, self._patience)
+        async with self._database.snapshot() as snapshot:
+            self._tree = await self._store.tree(snapshot)
+            engine.arrange(await self._layouts.read(snapshot), self._now())
+            engine.restore(await self._store.unfinished(snapshot), self._now())
+        seconds = round(self._clock.monotonic() - begun, 3)
+        told = {"workloads": len(engine.records), "seconds": seconds, "fence": lease.fence}
+        logger.info("admission leads", extra=told)
+        return engine
+
+    async def _turn(self, engine: Engine, lease: Lease) -> None:
+        """One commit: of the calls that have come, and of what is decided now."""
+        calls = [self._calls.popleft() for _ in range(min(len(self._calls), MOST_CALLS))]
+        now = self._now()
+        for call in calls:
+            try:
+                call.result = call.work(engine, now)
+            except Problem as problem:
+                call.problem = problem
+        effects, more = self._decide(engine, now)
+        try:
+            if effects or calls:
+                await self._commit(lease, effects, calls)
+        except BaseException:
+            for call in calls:
+                _fail(call, Unavailable("the change was not stored, or nobody knows; try again"))
+            raise
+        for call in calls:
+            _answer(call)
+        if more or self._calls:
+            self._rung.set()
+
+    def _decide(self, engine: Engine, now: int) -> tuple[Effects, bool]:
+        while engine.round(now):
+            if engine.decided >= MOST_DECISIONS:
+                return engine.effects(), True
+        return engine.effects(), False
+
+    async def _commit(self, lease: Lease, effects: Effects, calls: list[_Call[Any]]) -> None:
+        async with self._database.change() as change:
+            await self._fence(change, lease)
+            self._set_clock(micros(change.time))
+            await self._store.write(change, effects)
+            for fact in effects.facts:
+                change.emit(fact)
+            for call in calls:
+                if call.entry is not None and call.problem is None:
+                    change.audit(call.entry)
+
+    async def _pause(self, engine: Engine) -> None:
+        """Waits until there is something to do, and a moment longer for more of it."""
+        if not self._rung.is_set():
+            due = engine.next_time()
+            patience = LOOK if due is None else max(0.0, min(LOOK, (due - self._now()) / 1e6))
+            try:
+                async with asyncio.timeout(patience):
+                    await self._rung.wait()
+            except TimeoutError:
+                return
+            if len(self._calls) < MOST_CALLS:
+                await asyncio.sleep(COLLECT)
+        self._rung.clear()
+
+    async def refresh(self) -> None:
+        """Takes over what is new of queues and machines."""
+        engine = self._engine
+        if engine is None or await self._store.tree(self._database.newest) == self._tree:
+            return
+        async with self._database.snapshot() as snapshot:
+            tree, layout = await self._store.tree(snapshot), await self._layouts.read(snapshot)
+        if engine is self._engine:
+            self._tree = tree
+            engine.arrange(layout, self._now())
+            self._rung.set()
+
+    async def _watch_tree(self) -> None:
+        """Takes over changes of queues and machines, whoever makes them."""
+        while True:
+            await self.refresh()
+            for queue in self._engine.emptied() if self._engine else ():
+                await self._closed(queue)
+            await asyncio.sleep(SPACING)
+            await self._database.log.commits()
+
+    def _now(self) -> int:
+        """Microseconds by the clock of the database, as far as it is known."""
+        return round(self._clock.monotonic() * 1e6) + self._ahead
+
+    def _set_clock(self, time: int) -> None:
+        """Time never goes back while this instance leads, also if the database's does."""
+        self._ahead = max(self._ahead, time - round(self._clock.monotonic() * 1e6))
+
+    def _dismiss(self) -> None:
+        """Leads no more: whoever waits is told to ask the next leader."""
+        self._engine = None
+        while self._calls:
+            _fail(self._calls.popleft(), NoLeader(retry_after=1.0))
+
+
+def _answer(call: _Call[Any]) -> None:
+    if call.answer.done():
+        return
+    if call.problem is not None:
+        call.answer.set_exception(call.problem)
+    else:
+        call.answer.set_result(call.result)
+
+
+def _fail(call: _Call[Any], problem: Problem) -> None:
+    if not call.answer.done():
+        call.answer.set_exception(problem)

@@ -1,0 +1,65 @@
+"""How busy queues are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pf_queue.admission.core.places import Tree
+from pf_queue.admission.core.pool import Pool
+from pf_queue.resources import Resources
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How busy a queue is, those below it included."""
+
+    queue: str
+    used: Resources
+    leaving: Resources
+    kept: Resources
+    share: float
+    waiting: int
+    admitted: int
+    admissions: int
+    evictions: int
+
+
+def loads(pool: Pool, admissions: Mapping[str, int], evictions: Mapping[str, int]) -> list[Load]:
+    """Of all queues of a pool."""
+    yard = pool.yard
+    tree = yard.tree
+    waiting = _bubbled(tree, Counter(workload.queue for workload in pool.waiting.values()))
+    admitted = _bubbled(tree, {queue: len(held) for queue, held in yard.by_queue.items()})
+    arrived, gone = _bubbled(tree, admissions), _bubbled(tree, evictions)
+    found = []
+    for place in tree.places[1:]:
+        index = place.index
+        used, booked, settled = yard.held.used[index], yard.booked.used[index], yard.settled.used[index]
+        kept = [a - b for a, b in zip(booked, used, strict=True)]
+        leaving = [a - b for a, b in zip(booked, settled, strict=True)]
+        found.append(
+            Load(
+                queue=place.name,
+                used=Resources(tree.space.named(tuple(used))),
+                leaving=Resources(tree.space.named(tuple(leaving))),
+                kept=Resources(tree.space.named(tuple(kept))),
+                share=yard.held.share(place),
+                waiting=waiting[index],
+                admitted=admitted[index],
+                admissions=arrived[index],
+                evictions=gone[index],
+            )
+        )
+    return found
+
+
+def _bubbled(tree: Tree, counts: Mapping[str, int]) -> list[int]:
+    """Counts of queues, those below included, by the index of the place."""
+    sums = [0] * len(tree.places)
+    for queue, count in counts.items():
+        place = tree.by_name.get(queue)
+        for at in place.path if place else ():
+            sums[at.index] += count
+    return sums

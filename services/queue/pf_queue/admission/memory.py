@@ -1,0 +1,71 @@
+"""Workloads in memory, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pf_kit.memory import tables
+from pf_kit.unit import Change, View
+from pf_queue.admission.domain import Effects, Key, Record, WorkloadState
+from pf_queue.admission.store import DecisionFilter, StoredDecision
+from pf_queue.admission.times import moment
+
+
+class MemoryWorkloadStore:
+    """Fulfils `WorkloadStore` over a `MemoryDatabase`."""
+
+    async def unfinished(self, view: View) -> Sequence[Record]:
+        return list(tables(view).table("workloads").values())
+
+    async def over(self, view: View, ids: Sequence[str]) -> Sequence[Record]:
+        kept = tables(view).table("workloads_over")
+        return [kept[id_] for id_ in ids if id_ in kept]
+
+    async def last_over(self, view: View, key: Key) -> Record | None:
+        kept = [
+            record
+            for record in tables(view).table("workloads_over").values()
+            if record.spec.key.job == key.job and key.attempt in (0, record.spec.key.attempt)
+        ]
+        return max(kept, key=lambda record: record.spec.key.attempt, default=None)
+
+    async def in_queue(self, view: View, queue: str) -> bool:
+        return any(record.spec.queue == queue for record in tables(view).table("workloads").values())
+
+    async def write(self, change: Change, effects: Effects) -> None:
+        live, over = tables(change).table("workloads"), tables(change).table("workloads_over")
+        for id_, record in effects.changed.items():
+            if record.state is WorkloadState.RELEASED:
+                live.pop(id_, None)
+                over[id_] = record
+            else:
+                live[id_] = record
+        log = tables(change).table("decisions")
+        for decided in effects.decided:
+            number = len(log) + 1
+            log[number] = StoredDecision(number, decided)
+
+    async def decisions(
+        self, view: View, chosen: DecisionFilter, before: int | None, limit: int
+    ) -> Sequence[StoredDecision]:
+        found: Iterator[StoredDecision] = (
+            stored
+            for id_, stored in sorted(tables(view).table("decisions").items(), reverse=True)
+            if (before is None or id_ < before) and _matches(chosen, stored)
+        )
+        return [stored for stored, _ in zip(found, range(limit), strict=False)]
+
+    async def tree(self, view: View) -> tuple[int, ...]:
+        queues, clusters = tables(view).table("queues"), tables(view).table("clusters")
+        versions = [max((each.version for each in kept.values()), default=0) for kept in (queues, clusters)]
+        return (versions[0], len(queues), versions[1], len(clusters))
+
+
+def _matches(chosen: DecisionFilter, stored: StoredDecision) -> bool:
+    decided = stored.decided
+    return (
+        (chosen.queues is None or decided.queue in chosen.queues)
+        and chosen.job in ("", decided.key.job)
+        and (not chosen.kinds or decided.kind in chosen.kinds)
+        and (chosen.since is None or moment(decided.time) >= chosen.since)
+    )

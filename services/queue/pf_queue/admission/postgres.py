@@ -1,0 +1,119 @@
+"""Workloads in Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+from paddleflow.problems import Conflict
+from pf_kit.postgres.queries import load_queries
+from pf_kit.postgres.sweep import Retention
+from pf_kit.postgres.views import Row, on_constraint, rows
+from pf_kit.unit import Change, View
+from pf_queue.admission.core.workloads import Why
+from pf_queue.admission.domain import Decided, DecisionKind, Effects, Key, Record, WorkloadState
+from pf_queue.admission.rows import record_of, spec_text, standing_text
+from pf_queue.admission.store import DecisionFilter, StoredDecision
+from pf_queue.admission.times import micros, moment
+
+RETENTIONS = (
+    Retention("workloads_over", "end_time", timedelta(days=30)),
+    Retention("decisions", "time", timedelta(days=7)),
+)
+
+
+class PostgresWorkloadStore:
+    """Fulfils `WorkloadStore` over a `PostgresDatabase`."""
+
+    def __init__(self) -> None:
+        self._sql: Mapping[str, str] = load_queries("pf_queue.admission")
+
+    async def unfinished(self, view: View) -> Sequence[Record]:
+        return [_record(row) for row in await rows(view).fetch(self._sql["unfinished"])]
+
+    async def over(self, view: View, ids: Sequence[str]) -> Sequence[Record]:
+        return [_record(row) for row in await rows(view).fetch(self._sql["over"], list(ids))]
+
+    async def last_over(self, view: View, key: Key) -> Record | None:
+        row = await rows(view).fetchrow(self._sql["last_over"], key.job, key.attempt)
+        return _record(row) if row else None
+
+    async def in_queue(self, view: View, queue: str) -> bool:
+        return bool(await rows(view).fetchval(self._sql["in_queue"], queue))
+
+    async def write(self, change: Change, effects: Effects) -> None:
+        over = [record for record in effects.changed.values() if record.state is WorkloadState.RELEASED]
+        live = [record for record in effects.changed.values() if record.state is not WorkloadState.RELEASED]
+        added = [record for record in live if record.id in effects.added]
+        changed = [record for record in live if record.id not in effects.added]
+        view = rows(change)
+        if over:
+            gone = [record.id for record in over if record.id not in effects.added]
+            await view.execute(self._sql["remove"], gone)
+            await view.execute(self._sql["end"], *_whole(over), change.time)
+        if added:
+            deleted = Conflict("a queue was deleted while workloads came into it; try again")
+            with on_constraint(workloads_queue_fkey=deleted):
+                await view.execute(self._sql["add"], *_whole(added))
+        if changed:
+            standings = [standing_text(record) for record in changed]
+            await view.execute(self._sql["set"], [record.id for record in changed], standings)
+        if effects.decided:
+            await view.execute(self._sql["decide"], *_columns(effects.decided))
+
+    async def decisions(
+        self, view: View, chosen: DecisionFilter, before: int | None, limit: int
+    ) -> Sequence[StoredDecision]:
+        found = await rows(view).fetch(
+            self._sql["decisions"],
+            before,
+            limit,
+            None if chosen.queues is None else list(chosen.queues),
+            chosen.job or None,
+            list(chosen.kinds) or None,
+            chosen.since,
+        )
+        return [_decision(row) for row in found]
+
+    async def tree(self, view: View) -> tuple[int, ...]:
+        row = await rows(view).fetchrow(self._sql["tree"])
+        return tuple(row.values()) if row else ()
+
+
+def _whole(records: Sequence[Record]) -> Sequence[object]:
+    return (
+        [record.id for record in records],
+        [record.spec.queue for record in records],
+        [spec_text(record.spec) for record in records],
+        [standing_text(record) for record in records],
+    )
+
+
+def _columns(decided: Sequence[Decided]) -> Sequence[object]:
+    return (
+        [moment(each.time) for each in decided],
+        [each.key.job for each in decided],
+        [each.key.attempt for each in decided],
+        [each.queue for each in decided],
+        [each.kind.value for each in decided],
+        [",".join(map(str, each.counts)) for each in decided],
+        [each.why or "" for each in decided],
+        [each.beneficiary for each in decided],
+    )
+
+
+def _record(row: Row) -> Record:
+    return record_of(row["spec"], row["standing"])
+
+
+def _decision(row: Row) -> StoredDecision:
+    decided = Decided(
+        time=micros(row["time"]),
+        key=Key(row["job"], row["attempt"]),
+        queue=row["queue"],
+        kind=DecisionKind(row["kind"]),
+        counts=tuple(row["counts"]),
+        why=Why(row["why"]) if row["why"] else None,
+        beneficiary=row["beneficiary"],
+    )
+    return StoredDecision(row["id"], decided)

@@ -1,0 +1,48 @@
+"""Why a workload is not taken, in words."""
+
+from __future__ import annotations
+
+from paddleflow.problems import NeverFits, ResourceNotDeclared
+from pf_queue.admission.core.amounts import UNLIMITED
+from pf_queue.admission.core.impossible import Impossible
+from pf_queue.admission.core.pool import Pool
+from pf_queue.admission.domain import Spec
+from pf_queue.resources import readable
+
+
+def require_declared(pool: Pool, spec: Spec) -> None:
+    tree = pool.yard.tree
+    place = tree.by_name[spec.queue]
+    names = {name for role in spec.roles for name, amount in role.per_replica.items() if amount}
+    for name in sorted(names):
+        if name not in tree.space.names[1:] or all(
+            at.max[tree.space.names.index(name)] == UNLIMITED for at in place.path
+        ):
+            raise ResourceNotDeclared(f"the queue {spec.queue!r} has no resource {name!r}", metadata={"resource": name})
+
+
+def never_fits(found: Impossible) -> NeverFits:
+    where = f"queue {found.queue!r}" if found.queue else "machines"
+    if found.role and found.resource:
+        asked, most = readable(found.resource, found.asked), readable(found.resource, found.most)
+        text = f"a replica of role {found.role!r} asks for {asked} of {found.resource}; the nearest machine has {most}"
+    elif found.role:
+        text = (
+            f"role {found.role!r} needs {found.asked} replicas at once; all machines together could hold {found.most}"
+        )
+    elif not found.resource:
+        text = f"it can never run in the {where}, which admits no workload"
+    else:
+        asked, most = readable(found.resource, found.asked), readable(found.resource, found.most)
+        whose = " for each user" if found.user else ""
+        text = f"it asks for {asked} of {found.resource}; the ceiling of the {where}{whose} is {most}"
+    told = {
+        "resource": found.resource,
+        "asked": str(found.asked),
+        "most": str(found.most),
+        "queue": found.queue,
+        "role": found.role,
+    }
+    return NeverFits(
+        f"the workload can never run: {text}", metadata={key: value for key, value in told.items() if value}
+    )

@@ -1,0 +1,99 @@
+"""Records as JSON, in two parts: what is asked for, which never changes, and where it stands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pf_queue.admission.domain import Key, Outcome, Record, RoleRequest, Spec, WorkloadState
+from pf_queue.resources import Resources
+
+
+def spec_text(spec: Spec) -> str:
+    return json.dumps(_spec_row(spec))
+
+
+def standing_text(record: Record) -> str:
+    return json.dumps(_standing_row(record))
+
+
+def _spec_row(spec: Spec) -> Mapping[str, Any]:
+    return {
+        "key": str(spec.key),
+        "queue": spec.queue,
+        "user": spec.user,
+        "priority": spec.priority,
+        "roles": [[role.role, role.least, role.most, role.step, dict(role.per_replica)] for role in spec.roles],
+        "grace": spec.grace,
+        "min_run": spec.min_run,
+    }
+
+
+def spec_of(row: Mapping[str, Any]) -> Spec:
+    return Spec(
+        key=Key.parse(row["key"]),
+        queue=row["queue"],
+        user=row["user"],
+        priority=row["priority"],
+        roles=tuple(_role(*columns) for columns in row["roles"]),
+        grace=row["grace"],
+        min_run=row["min_run"],
+    )
+
+
+def _role(role: str, least: int, most: int, step: int, each: Mapping[str, int]) -> RoleRequest:
+    return RoleRequest(role, least, most, step, Resources(each))
+
+
+def _standing_row(record: Record) -> Sequence[Any]:
+    return [
+        record.state,
+        record.number,
+        record.submitted,
+        record.not_before,
+        record.requeues,
+        record.cluster,
+        record.grant,
+        record.grant_version,
+        record.admission,
+        record.since,
+        record.start_by,
+        record.running,
+        record.surplus,
+        record.shrinking,
+        record.leave_by,
+        record.leaves_for,
+        record.kept_until,
+        record.starving,
+        record.outcome,
+        record.version,
+    ]
+
+
+def record_of(spec: Mapping[str, Any], standing: Sequence[Any]) -> Record:
+    state, number, submitted, not_before, requeues, cluster, grant, grant_version, admission, since, *rest = standing
+    start_by, running, surplus, shrinking, leave_by, leaves_for, kept_until, starving, outcome, version = rest
+    return Record(
+        spec=spec_of(spec),
+        state=WorkloadState(state),
+        number=number,
+        submitted=submitted,
+        not_before=not_before,
+        requeues=requeues,
+        cluster=cluster,
+        grant=grant,
+        grant_version=grant_version,
+        admission=admission,
+        since=since,
+        start_by=start_by,
+        running=running,
+        surplus=tuple(surplus),
+        shrinking=tuple(shrinking),
+        leave_by=leave_by,
+        leaves_for=leaves_for,
+        kept_until=kept_until,
+        starving=starving,
+        outcome=Outcome(outcome) if outcome else None,
+        version=version,
+    )

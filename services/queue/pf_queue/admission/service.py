@@ -1,0 +1,282 @@
+"""What can be done with workloads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from paddleflow.problems import PermissionDenied, Problem, WorkloadExists, WorkloadNotFound
+from pf_kit.principal import Principal
+from pf_kit.unit import AuditEntry, Database
+from pf_queue.admission.core.explain import Explanation, Reason, explain
+from pf_queue.admission.core.pool import Pool, Tuning
+from pf_queue.admission.domain import Key, Outcome, Record, Spec, WorkloadState
+from pf_queue.admission.engine import Engine
+from pf_queue.admission.leading import Layouts, Leading
+from pf_queue.admission.loads import Load, loads
+from pf_queue.admission.store import DecisionFilter, StoredDecision, WorkloadStore
+from pf_queue.admission.supposing import Supposed, supposed
+from pf_queue.admission.trial import Forecast, Wanted, forecast
+from pf_queue.quota.visibility import Visibility
+
+T = TypeVar("T")
+
+LAST_DECISIONS = 100
+"""Told in an explanation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """An attempt that is to end."""
+
+    key: Key
+    grant: str
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A workload, and why it waits."""
+
+    record: Record
+    explanation: Explanation | None = None
+
+    @property
+    def reason(self) -> Reason | None:
+        return self.explanation.reason if self.explanation else None
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a workload stands in its queue."""
+
+    position: int
+    waiting: int
+    estimate: int | None
+    """Microseconds; None if nobody can tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A workload, why it waits, and what was decided about it."""
+
+    standing: Standing
+    position: Position
+    leaving: Sequence[Key]
+    decisions: Sequence[StoredDecision]
+
+
+class Workloads:
+    """The use cases."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: WorkloadStore,
+        leading: Leading,
+        visibility: Visibility,
+        layouts: Layouts,
+        tuning: Tuning,
+    ) -> None:
+        self._database = database
+        self._store = store
+        self._leading = leading
+        self._visibility = visibility
+        self._layouts = layouts
+        self._tuning = tuning
+
+    async def submit(self, specs: Sequence[Spec], entry: AuditEntry) -> Sequence[Record | Problem]:
+        """Lets workloads wait; each is taken or refused by itself."""
+        over = await self._over([spec.key for spec in specs])
+        await self._know_queues(spec.queue for spec in specs)
+
+        def work(engine: Engine, now: int) -> Sequence[Record | Problem]:
+            return [_tried(_submit, engine, spec, over, now) for spec in specs]
+
+        return await self._leading.do(work, entry)
+
+    async def release(self, endings: Sequence[Ending], entry: AuditEntry) -> Sequence[Record | Problem]:
+        """Ends attempts; each by itself."""
+        over = await self._over([ending.key for ending in endings])
+
+        def work(engine: Engine, now: int) -> Sequence[Record | Problem]:
+            return [_tried(_release, engine, ending, over, now) for ending in endings]
+
+        return await self._leading.do(work, entry)
+
+    async def resize(self, key: Key, grant: str, left: Mapping[str, int], entry: AuditEntry) -> Record:
+        return await self._leading.do(lambda engine, _: engine.resize(key, grant, left), entry)
+
+    async def running(self, reports: Sequence[tuple[Key, str]], entry: AuditEntry) -> None:
+        def work(engine: Engine, now: int) -> None:
+            for key, grant in reports:
+                engine.running(key, grant, now)
+
+        await self._leading.do(work, entry)
+
+    async def resume(self, key: Key, entry: AuditEntry) -> Record:
+        return await self._leading.do(lambda engine, now: engine.resume(key, now), entry)
+
+    async def get(self, caller: Principal, key: Key) -> Standing:
+        """A workload. Raises WorkloadNotFound and QueueNotGranted."""
+        standing = await self._leading.ask(lambda engine, now: _standing(engine, key, now))
+        if standing is None:
+            record = await self._store.last_over(self._database.newest, key)
+            if record is None:
+                raise WorkloadNotFound(f"there is no workload {_named(key)}")
+            standing = Standing(record)
+        await self._visibility.require(self._database.newest, caller, standing.record.spec.queue)
+        return standing
+
+    async def in_queue(self, caller: Principal, queue: str) -> Sequence[Standing]:
+        """The workloads of a queue that are not over: those that hold something, then those that wait, in order."""
+        await self._visibility.require(self._database.newest, caller, queue)
+        await self._know_queues([queue])
+        return await self._leading.ask(lambda engine, _: _listed(engine, queue))
+
+    async def position(self, caller: Principal, key: Key) -> Position:
+        """Where a workload stands. Raises as `get`."""
+        record = (await self.get(caller, key)).record
+        return await self._leading.ask(lambda engine, now: _position(engine, record, now))
+
+    async def story(self, caller: Principal, key: Key) -> Story:
+        """All there is to say about a workload. Raises as `get`."""
+        standing = await self.get(caller, key)
+        record = standing.record
+        position, leaving = await self._leading.ask(
+            lambda engine, now: (_position(engine, record, now), _leaving(engine, record))
+        )
+        chosen = DecisionFilter(job=record.spec.key.job)
+        decisions = await self._store.decisions(self._database.newest, chosen, None, LAST_DECISIONS)
+        return Story(standing, position, leaving, decisions[::-1])
+
+    async def loads(self, caller: Principal, cluster: str, queue: str) -> Sequence[Load]:
+        """How busy the queues are that the caller may see, by name."""
+        names = await self._visibility.names(self._database.newest, caller)
+        if queue:
+            await self._know_queues([queue])
+        found = await self._leading.ask(lambda engine, now: _loads(engine, cluster, queue, now))
+        return [load for load in found if names is None or load.queue in names]
+
+    async def decisions(
+        self, caller: Principal, chosen: DecisionFilter, before: int | None, limit: int
+    ) -> Sequence[StoredDecision]:
+        """What was decided, newest first. A user sees that of the queues granted to it."""
+        if chosen.queues is None:
+            names = await self._visibility.names(self._database.newest, caller)
+            chosen = replace(chosen, queues=names)
+        for queue in chosen.queues or ():
+            await self._visibility.require(self._database.newest, caller, queue)
+        return await self._store.decisions(self._database.newest, chosen, before, limit)
+
+    async def visible(self, caller: Principal) -> frozenset[str] | None:
+        """The queues the caller may see; None for all."""
+        return await self._visibility.names(self._database.newest, caller)
+
+    async def forecast(self, caller: Principal, specs: Sequence[Spec], change: Supposed) -> Forecast:
+        """What would happen. The state is copied here and played out in a thread."""
+        for queue in {spec.queue for spec in specs}:
+            await self._visibility.require(self._database.newest, caller, queue)
+        await self._know_queues(spec.queue for spec in specs)
+        if change and not caller.root:
+            raise PermissionDenied("Only root may suppose other queues and machines.")
+        records, layout, now = await self._leading.ask(
+            lambda engine, now: (list(engine.records.values()), engine.layout, now)
+        )
+        if change:
+            layout = supposed(await self._layouts.facts(self._database.newest), change)
+        return await asyncio.to_thread(forecast, records, Wanted(layout, specs), self._tuning, now)
+
+    async def _over(self, keys: Sequence[Key]) -> Mapping[str, Record]:
+        found = await self._store.over(self._database.newest, [str(key) for key in keys])
+        return {record.id: record for record in found}
+
+    async def _know_queues(self, queues: Iterable[str]) -> None:
+        """A queue that was made just now may not be known to the leader yet."""
+        known = await self._leading.ask(lambda engine, _: engine.layout.pool_of)
+        missing = [queue for queue in queues if queue not in known]
+        if missing:
+            await self._leading.refresh()
+
+
+def _tried(work: Callable[..., Record], *arguments: object) -> Record | Problem:
+    try:
+        return work(*arguments)
+    except Problem as problem:
+        return problem
+
+
+def _submit(engine: Engine, spec: Spec, over: Mapping[str, Record], now: int) -> Record:
+    known = over.get(str(spec.key))
+    if known is None:
+        return engine.submit(spec, now)
+    if known.spec != spec:
+        raise WorkloadExists(f"the workload {spec.key} was submitted before, and asked for something else")
+    return known
+
+
+def _release(engine: Engine, ending: Ending, over: Mapping[str, Record], now: int) -> Record:
+    known = over.get(str(ending.key))
+    if known is not None and known.grant == ending.grant:
+        return known
+    return engine.release(ending.key, ending.grant, ending.outcome, now)
+
+
+def _standing(engine: Engine, key: Key, now: int) -> Standing | None:
+    record = engine.records.get(str(key)) if key.attempt else engine.last(key.job)
+    if record is None:
+        return None
+    if record.state is not WorkloadState.PENDING:
+        return Standing(record)
+    return Standing(record, explain(engine.pool_of(record.spec.queue), record.id, now))
+
+
+def _listed(engine: Engine, queue: str) -> Sequence[Standing]:
+    pool = engine.pool_of(queue)
+    holding = sorted(pool.yard.by_queue.get(queue, {}).values(), key=lambda holding: holding.number)
+    waiting = sorted(
+        (workload for workload in pool.waiting.values() if workload.queue == queue), key=lambda each: each.order
+    )
+    ids = [*(holding.workload.id for holding in holding), *(workload.id for workload in waiting)]
+    held = [
+        record
+        for record in engine.records.values()
+        if record.state is WorkloadState.HELD and record.spec.queue == queue
+    ]
+    return [Standing(engine.records[id_]) for id_ in ids] + [Standing(record) for record in held]
+
+
+def _position(engine: Engine, record: Record, now: int) -> Position:
+    if record.state is not WorkloadState.PENDING:
+        return Position(0, 0, None)
+    pool: Pool = engine.pool_of(record.spec.queue)
+    position = pool.position(pool.waiting[record.id])
+    waiting = sum(workload.queue == record.spec.queue for workload in pool.waiting.values())
+    moved = engine.admissions.lately(now)[record.spec.queue]
+    return Position(position, waiting, position * 60_000_000 // moved if moved else None)
+
+
+def _leaving(engine: Engine, record: Record) -> Sequence[Key]:
+    """Those who were told to leave for a workload, and have not yet."""
+    return [other.spec.key for other in engine.records.values() if other.leaves_for == record.id]
+
+
+def _loads(engine: Engine, cluster: str, queue: str, now: int) -> Sequence[Load]:
+    if queue:
+        engine.pool_of(queue)
+    admissions, evictions = engine.admissions.lately(now), engine.evictions.lately(now)
+    found: list[Load] = []
+    for id_, pool in engine.pools.items():
+        if cluster in ("", id_.cluster):
+            names = {
+                place.name for place in pool.yard.tree.places if not queue or any(at.name == queue for at in place.path)
+            }
+            found += [load for load in loads(pool, admissions, evictions) if load.queue in names]
+    return sorted(found, key=lambda load: load.queue)
+
+
+def _named(key: Key) -> str:
+    return str(key) if key.attempt else key.job

@@ -1,0 +1,62 @@
+-- Queries on workloads. A filter that is null matches all.
+
+-- unfinished --
+select spec, standing from workloads
+
+-- over --
+select spec, standing from workloads_over where id = any ($1)
+
+-- last_over --
+-- All ids of a job lie between "job/" and "job0", as "0" comes after "/".
+select spec, standing
+from workloads_over
+where id > $1 || '/' and id < $1 || '0' and ($2 = 0 or id = $1 || '/' || $2::text)
+order by split_part(id, '/', 2)::integer desc
+limit 1
+
+-- in_queue --
+select exists (select from workloads where queue = $1)
+
+-- add --
+insert into workloads (id, queue, spec, standing)
+select id, queue, spec::jsonb, standing::jsonb
+from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as given (id, queue, spec, standing)
+
+-- set --
+update workloads
+set standing = given.standing::jsonb
+from unnest($1::text[], $2::text[]) as given (id, standing)
+where workloads.id = given.id
+
+-- remove --
+delete from workloads where id = any ($1)
+
+-- end --
+insert into workloads_over (id, queue, spec, standing, end_time)
+select id, queue, spec::jsonb, standing::jsonb, $5
+from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as given (id, queue, spec, standing)
+
+-- decide --
+insert into decisions (time, job, attempt, queue, kind, counts, why, beneficiary)
+select time, job, attempt, queue, kind, string_to_array(counts, ',')::integer[], why, beneficiary
+from unnest($1::timestamptz[], $2::text[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
+    as given (time, job, attempt, queue, kind, counts, why, beneficiary)
+
+-- decisions --
+select id, time, job, attempt, queue, kind, counts, why, beneficiary
+from decisions
+where ($1::bigint is null or id < $1)
+    and ($3::text[] is null or queue = any ($3))
+    and ($4::text is null or job = $4)
+    and ($5::text[] is null or kind = any ($5))
+    and ($6::timestamptz is null or time >= $6)
+order by id desc
+limit $2
+
+-- tree --
+-- Changes whenever a queue or a cluster does: versions only grow, and a deletion shows in the counts.
+select
+    (select coalesce(max(version), 0) from queues) as queues,
+    (select coalesce(max(version), 0) from clusters) as clusters,
+    (select count(*) from queues) as queue_count,
+    (select count(*) from clusters) as cluster_count

@@ -1,0 +1,56 @@
+"""Where workloads are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from pf_kit.unit import Change, View
+from pf_queue.admission.domain import Decided, DecisionKind, Effects, Key, Record
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionFilter:
+    """Which decisions to list; what is None or empty matches all."""
+
+    queues: frozenset[str] | None = None
+    job: str = ""
+    kinds: frozenset[DecisionKind] = frozenset()
+    since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDecision:
+    """A line of the decision log, as it is kept."""
+
+    id: int
+    decided: Decided
+
+
+class WorkloadStore(Protocol):
+    """The port to the rows of workloads. Only the leader of admission writes."""
+
+    async def unfinished(self, view: View) -> Sequence[Record]:
+        """All that are not over."""
+
+    async def over(self, view: View, ids: Sequence[str]) -> Sequence[Record]:
+        """Those of these that are over, as far as they are kept."""
+
+    async def last_over(self, view: View, key: Key) -> Record | None:
+        """An attempt that is over, as far as it is kept; for attempt 0 the last of the job."""
+
+    async def in_queue(self, view: View, queue: str) -> bool:
+        """True if a queue has workloads that are not over."""
+
+    async def write(self, change: Change, effects: Effects) -> None:
+        """Keeps what has changed."""
+
+    async def decisions(
+        self, view: View, chosen: DecisionFilter, before: int | None, limit: int
+    ) -> Sequence[StoredDecision]:
+        """The decisions with numbers below `before`, newest first."""
+
+    async def tree(self, view: View) -> tuple[int, ...]:
+        """Changes whenever a queue or a cluster does."""
