@@ -141,7 +141,6 @@ class Contest:
                 return None
             shape, at = offer[0], at.above
         return Barrier(at.place, shape, user)
-        return None
 
     def held_up(self) -> list[tuple[Place, Wish]]:
         """The first of each shape that is blocked somewhere, with the place."""

@@ -82,7 +82,7 @@ def _held_up(pool: Pool, workload: Workload, place: Place, barrier: Barrier, pos
     if pool.bookings and pool.yard.held.refusal(place, workload.base) is None:
         return Explanation(Reason.RESERVED, position, barrier.place.name)
     at, short = _refusal(pool, workload, place)
-    if barrier.place.parent is None:
+    if not at:
         return Explanation(Reason.NOTHING_TO_BORROW, position, at, short)
     return Explanation(Reason.QUEUE_FULL if short else Reason.JOB_LIMIT, position, at, short)
 

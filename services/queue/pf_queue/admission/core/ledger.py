@@ -130,6 +130,6 @@ class Ledger:
         return most if beyond else 0.0
 
     def borrows(self, at: Place, resources: Sequence[int]) -> bool:
-        """True if a place has more than its guarantee of one of these resources. Nobody is promised a number of jobs."""
+        """True if a place has more than its guarantee of one of these resources; of jobs nobody is promised any."""
         used, guaranteed = self.used[at.index], at.min
         return any(used[resource] > guaranteed[resource] for resource in resources if resource != JOBS)
