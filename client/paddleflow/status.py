@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 import grpc
@@ -76,6 +76,12 @@ def problem_of(failure: Failure) -> Problem:
     return _decode(status, failure.code(), message)
 
 
+def refused(code: str, reason: str, message: str, metadata: Mapping[str, str]) -> Problem:
+    """The problem that one refusal in a reply stands for; `code` is the name of gRPC's status code."""
+    kind = _kind(grpc.StatusCode[code], reason) if code in grpc.StatusCode.__members__ else Internal
+    return kind(message, metadata={**metadata, **_unknown(kind, reason)})
+
+
 def _parse(details: bytes) -> status_pb2.Status | None:
     try:
         return status_pb2.Status.FromString(details)
@@ -88,13 +94,17 @@ def _decode(status: status_pb2.Status, code: grpc.StatusCode, message: str) -> P
     request = _detail(status, error_details_pb2.BadRequest)
     retry = _detail(status, error_details_pb2.RetryInfo)
     kind = _kind(code, info.reason)
-    unknown = {"reason": info.reason} if info.reason != kind.reason else {}
     return kind(
         message,
         violations=tuple(Violation(each.field, each.description) for each in request.field_violations),
         retry_after=retry.retry_delay.ToMilliseconds() / 1000 if retry.HasField("retry_delay") else None,
-        metadata={**info.metadata, **unknown},
+        metadata={**info.metadata, **_unknown(kind, info.reason)},
     )
+
+
+def _unknown(kind: type[Problem], reason: str) -> Mapping[str, str]:
+    """A reason that the class does not tell, for the metadata."""
+    return {"reason": reason} if reason != kind.reason else {}
 
 
 def _detail(status: status_pb2.Status, kind: type[error_details_pb2.ErrorInfo]) -> error_details_pb2.ErrorInfo:

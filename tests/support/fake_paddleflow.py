@@ -16,8 +16,9 @@ from google.protobuf.message import Message
 from paddleflow.auth.v1 import auth_pb2_grpc
 from paddleflow.common.v1 import info_pb2_grpc
 from paddleflow.problems import Problem, TokenMissing, TokenRevoked
-from paddleflow.queue.v1 import cluster_pb2_grpc, queue_pb2_grpc
+from paddleflow.queue.v1 import admission_pb2_grpc, cluster_pb2_grpc, queue_pb2_grpc
 from paddleflow.status import DETAILS_KEY, encode, status_code, status_message
+from support.fake_admission import Admission
 from support.fake_services import Audit, Auth, Clusters, Flavours, Grants, Info, Queues, Stream, Users, World
 
 R = TypeVar("R")
@@ -50,6 +51,11 @@ class FakePaddleFlow:
             (queue_pb2_grpc.add_QueueServiceServicer_to_server, queue_pb2_grpc.QueueServiceServicer, Queues),
             (cluster_pb2_grpc.add_ClusterServiceServicer_to_server, cluster_pb2_grpc.ClusterServiceServicer, Clusters),
             (cluster_pb2_grpc.add_FlavourServiceServicer_to_server, cluster_pb2_grpc.FlavourServiceServicer, Flavours),
+            (
+                admission_pb2_grpc.add_AdmissionServiceServicer_to_server,
+                admission_pb2_grpc.AdmissionServiceServicer,
+                Admission,
+            ),
             (info_pb2_grpc.add_InfoServiceServicer_to_server, info_pb2_grpc.InfoServiceServicer, Info),
             (info_pb2_grpc.add_AuditServiceServicer_to_server, info_pb2_grpc.AuditServiceServicer, Audit),
         )

@@ -14,7 +14,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from paddleflow.auth.v1 import auth_pb2
 from paddleflow.common.v1 import info_pb2
 from paddleflow.problems import Problem, QueueExists, QueueNotFound, StaleRevision, UserNotFound, WrongPassword
-from paddleflow.queue.v1 import cluster_pb2, queue_pb2
+from paddleflow.queue.v1 import admission_pb2, cluster_pb2, queue_pb2, workload_pb2
 
 PASSWORD = "secret1"
 BEGAN = Timestamp(seconds=int(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC).timestamp()))
@@ -47,6 +47,12 @@ class World:
     clusters: dict[str, cluster_pb2.Cluster] = field(default_factory=dict)
     nodes: list[cluster_pb2.Node] = field(default_factory=list)
     flavours: dict[str, cluster_pb2.Flavour] = field(default_factory=dict)
+    workloads: dict[str, workload_pb2.Workload] = field(default_factory=dict)
+    """By job."""
+    explained: dict[str, admission_pb2.ExplainWorkloadResponse] = field(default_factory=dict)
+    simulated: admission_pb2.SimulateResponse = field(default_factory=admission_pb2.SimulateResponse)
+    loads: list[admission_pb2.QueueLoad] = field(default_factory=list)
+    decisions: list[admission_pb2.DecisionRecord] = field(default_factory=list)
     audit: list[info_pb2.AuditRecord] = field(default_factory=list)
     logins: int = 0
     good_tokens: set[str] = field(default_factory=set)

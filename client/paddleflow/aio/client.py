@@ -12,6 +12,7 @@ from paddleflow.aio.clusters import Clusters, Flavours
 from paddleflow.aio.queues import Queues
 from paddleflow.aio.session import Session
 from paddleflow.aio.users import Grants, Tokens, Users
+from paddleflow.aio.workloads import Workloads
 from paddleflow.channel import Tls, open_channel
 from paddleflow.config import load_config
 from paddleflow.configured import configured_connection
@@ -34,6 +35,7 @@ class AsyncPaddleFlow:
         self.clusters = Clusters(session)
         self.flavours = Flavours(session)
         self.queues = Queues(session)
+        self.workloads = Workloads(session)
         self.audit = Audit(session)
 
     async def __aenter__(self) -> Self:

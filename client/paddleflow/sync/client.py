@@ -17,6 +17,7 @@ from paddleflow.sync.clusters import Clusters, Flavours
 from paddleflow.sync.queues import Queues
 from paddleflow.sync.session import Session
 from paddleflow.sync.users import Grants, Tokens, Users
+from paddleflow.sync.workloads import Workloads
 
 
 class PaddleFlow:
@@ -35,6 +36,7 @@ class PaddleFlow:
         self.clusters = Clusters(session)
         self.flavours = Flavours(session)
         self.queues = Queues(session)
+        self.workloads = Workloads(session)
         self.audit = Audit(session)
 
     def __enter__(self) -> Self:
