@@ -85,6 +85,10 @@ crash: setup ## minutes of kill -9 and outages under load
 bench-kit: setup ## what the boundary, the event bus and a watch cost on this machine
 	@PYTHONPATH=tests $(BIN)/python -m bench.bench_kit $(ARGS)
 
+.PHONY: bench-queue
+bench-queue: setup ## how fast admission is on this machine, against the load generators of Kueue
+	@PYTHONPATH=tests $(BIN)/python -m bench.bench_queue $(ARGS)
+
 .PHONY: check
 check: lint types test ## what CI runs first
 

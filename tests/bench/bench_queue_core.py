@@ -1,0 +1,146 @@
+"""What one decision costs, without a database: admissions, releases and plans of who must leave."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from random import Random
+
+from pf_queue.admission.core.amounts import Space
+from pf_queue.admission.core.decisions import Admit
+from pf_queue.admission.core.machines import Machines
+from pf_queue.admission.core.places import QueueRules, Tree, plant
+from pf_queue.admission.core.pool import Pool, Tuning
+from pf_queue.admission.core.reclaim import plan
+from pf_queue.admission.core.workloads import Role, Workload
+from support.figures import Figure, percentile
+
+RESOURCES = ("cpu", "gpu", "memory")
+EACH = {"cpu": 64, "gpu": 8, "memory": 256}
+"""What each queue brings in."""
+SIZES = ((1, 0, 4), (4, 1, 16), (8, 2, 32), (16, 4, 64), (32, 8, 128), (2, 0, 8))
+GROUPS = 20
+MEASURED = 10_000
+"""Admissions of one measurement, at most."""
+GUARANTEED = 0.75
+"""Of what a queue brings in, so that there is something to borrow."""
+
+
+def tree(queues: int) -> Tree:
+    """Groups of queues, each with a guarantee and a ceiling of twice what it brings in."""
+    groups = min(GROUPS, queues)
+    space = Space.of(RESOURCES)
+    capacity = {name: amount * queues for name, amount in EACH.items()}
+    rules = [
+        QueueRules(
+            name=f"g{group}",
+            min={name: amount // groups for name, amount in capacity.items()},
+            max={},
+            lend_limit={},
+            max_per_user={},
+        )
+        for group in range(groups)
+    ]
+    rules += [
+        QueueRules(
+            name=f"q{queue}",
+            parent=f"g{queue % groups}",
+            min={name: int(amount * GUARANTEED) for name, amount in EACH.items()},
+            max={name: amount * 2 for name, amount in EACH.items()},
+            lend_limit={},
+            max_per_user={},
+        )
+        for queue in range(queues)
+    ]
+    return plant(space, rules, capacity)
+
+
+@dataclass
+class Run:
+    """A cluster that is always full: whenever nobody fits, the next one ends."""
+
+    queues: int
+    pending: int
+    chance: Random = field(default_factory=lambda: Random(1))
+    decided: list[float] = field(default_factory=list)
+    released: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        planted = tree(self.queues)
+        self.pool = Pool(planted, Machines(planted.space, [EACH]), Tuning(decisions=1, plans=0))
+        self.ends: list[tuple[float, str]] = []
+        for number in range(self.pending):
+            self.pool.submit(self._workload(number), 0)
+
+    def _workload(self, number: int) -> Workload:
+        cpu, gpu, memory = self.chance.choice(SIZES)
+        role = Role("worker", 1, 1, 1, (0, cpu, gpu, memory))
+        queue = f"q{self.chance.randrange(self.queues)}"
+        return Workload(str(number), queue, "u", self.chance.randrange(3), (role,), number, number)
+
+    def play(self, admissions: int) -> None:
+        """Each round decides at most once, so that each decision is timed by itself."""
+        now = 0.0
+        while admissions and self.pool.waiting:
+            begun = time.perf_counter()
+            decisions = self.pool.round(0)
+            self.decided.append(time.perf_counter() - begun)
+            admitted = [decision for decision in decisions if isinstance(decision, Admit)]
+            admissions -= len(admitted)
+            for decision in admitted:
+                heappush(self.ends, (now + self.chance.expovariate(1 / 600), decision.id))
+            if not admitted:
+                if not self.ends:
+                    return
+                now, ended = heappop(self.ends)
+                begun = time.perf_counter()
+                self.pool.release(ended)
+                self.released.append(time.perf_counter() - begun)
+
+
+def measured(queues: int, pending: int) -> Run:
+    run = Run(queues, pending)
+    run.play(min(MEASURED, pending // 2))
+    return run
+
+
+def typical(run: Run) -> float:
+    """Seconds that an admission takes with the releases it needs."""
+    return (sum(run.decided) + sum(run.released)) / max(1, len(run.decided))
+
+
+def figures() -> list[Figure]:
+    runs = {key: measured(*key) for key in ((100, 1_000), (100, 10_000), (100, 100_000), (10, 10_000), (1_000, 10_000))}
+    small, deep = runs[100, 1_000], runs[100, 100_000]
+    few, many = runs[10, 10_000], runs[1_000, 10_000]
+    worst = max(percentile(run.decided, 0.99) for run in runs.values())
+    usual = runs[100, 10_000]
+    planned = percentile(list(plans()), 0.99) * 1e3
+    return [
+        Figure("core: a decision, p50 (100 queues, 10,000 wait)", percentile(usual.decided, 0.5) * 1e6, "µs"),
+        Figure("core: a decision, p99, the worst of all sizes", worst * 1e6, "µs", at_most=100),
+        Figure("core: cost at 100,000 waiting to that at 1,000", typical(deep) / typical(small), "times", at_most=1.5),
+        Figure("core: cost at 1,000 queues to that at 10", typical(many) / typical(few), "times", at_most=2.0),
+        Figure("core: admissions", 1 / typical(usual), "1/s"),
+        Figure("core: a plan of who must leave, 1,000 queues, p99", planned, "ms", at_most=5.0),
+    ]
+
+
+def plans() -> Iterator[float]:
+    """Seconds to find out who must leave: half of the queues have borrowed all, the others want their guarantee."""
+    queues = 1_000
+    planted = tree(queues)
+    pool = Pool(planted, Machines(planted.space, [EACH]), Tuning(decisions=10**9, plans=0))
+    role = Role("worker", 1, 1, 1, (0, 8, 1, 32))
+    for number in range(queues * 8):
+        pool.submit(Workload(f"b{number}", f"q{number % (queues // 2)}", "u", 0, (role,), number, number), 0)
+    pool.round(0)
+    gang = Role("worker", 4, 4, 1, (0, 8, 1, 32))
+    for number in range(100):
+        asking = Workload(f"a{number}", f"q{queues // 2 + number}", "u", 0, (gang,), number, 10**6 + number)
+        begun = time.perf_counter()
+        victims = plan(pool.yard, asking, 0)
+        yield time.perf_counter() - begun
+        assert victims

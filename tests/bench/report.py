@@ -1,0 +1,52 @@
+"""Figures as a table for people, and as a file for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from support.figures import Figure
+
+Parts = Mapping[str, Callable[[], list[Figure]]]
+
+FOLDER = Path(__file__).parents[2] / ".bench"
+WIDTH = 140
+"""Columns where nobody's terminal says how many there are."""
+
+
+def run(name: str, title: str, parts: Parts, chosen: Sequence[str]) -> int:
+    """Measures all parts, or those that are chosen; prints a table, and writes it to a file of this name."""
+    unknown = sorted(set(chosen) - parts.keys())
+    if unknown:
+        sys.stderr.write(f"no such part: {', '.join(unknown)}; there are {', '.join(parts)}\n")
+        return 2
+    figures = [figure for part in chosen or parts for figure in parts[part]()]
+    Console(width=None if sys.stdout.isatty() else WIDTH).print(table(title, figures))
+    FOLDER.mkdir(exist_ok=True)
+    rows = [figure.row() for figure in figures]
+    (FOLDER / f"{name}.json").write_text(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
+    return 0
+
+
+def table(title: str, figures: Sequence[Figure]) -> Table:
+    made = Table("what", title=title)
+    for heading in ("value", "reference", "ratio"):
+        made.add_column(heading, justify="right")
+    made.add_column("target")
+    made.add_column("verdict")
+    for figure in figures:
+        value, reference = f"{shown(figure.value)} {figure.unit}", shown(figure.reference)
+        made.add_row(figure.what, value, reference, shown(figure.ratio), figure.target, figure.verdict)
+    return made
+
+
+def shown(number: float | None) -> str:
+    """Three digits are more than a measurement has."""
+    if number is None:
+        return ""
+    return f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"
