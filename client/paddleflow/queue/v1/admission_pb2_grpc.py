@@ -134,6 +134,7 @@ class AdmissionServiceServicer(object):
         | it asks for more than there can ever be for it | FAILED_PRECONDITION | NEVER_FITS | ask for less, or raise what the message names |
         | a resource that the queue does not have | FAILED_PRECONDITION | RESOURCE_NOT_DECLARED | – |
         | the key was submitted with other content | ALREADY_EXISTS | WORKLOAD_EXISTS | use the next attempt |
+        | another attempt of the job is not over | ALREADY_EXISTS | WORKLOAD_EXISTS | release that one first |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -56,6 +56,7 @@ class AdmissionServiceStub:
     | it asks for more than there can ever be for it | FAILED_PRECONDITION | NEVER_FITS | ask for less, or raise what the message names |
     | a resource that the queue does not have | FAILED_PRECONDITION | RESOURCE_NOT_DECLARED | – |
     | the key was submitted with other content | ALREADY_EXISTS | WORKLOAD_EXISTS | use the next attempt |
+    | another attempt of the job is not over | ALREADY_EXISTS | WORKLOAD_EXISTS | release that one first |
     """
     ReleaseWorkloads: _grpc.UnaryUnaryMultiCallable[_admission_pb2.ReleaseWorkloadsRequest, _admission_pb2.ReleaseWorkloadsResponse]
     """ReleaseWorkloads ends attempts: what they held is free, and those that wait wait no more. Idempotent: what is released already stays so.
@@ -171,6 +172,7 @@ class AdmissionServiceAsyncStub(AdmissionServiceStub):
     | it asks for more than there can ever be for it | FAILED_PRECONDITION | NEVER_FITS | ask for less, or raise what the message names |
     | a resource that the queue does not have | FAILED_PRECONDITION | RESOURCE_NOT_DECLARED | – |
     | the key was submitted with other content | ALREADY_EXISTS | WORKLOAD_EXISTS | use the next attempt |
+    | another attempt of the job is not over | ALREADY_EXISTS | WORKLOAD_EXISTS | release that one first |
     """
     ReleaseWorkloads: _aio.UnaryUnaryMultiCallable[_admission_pb2.ReleaseWorkloadsRequest, _admission_pb2.ReleaseWorkloadsResponse]  # type: ignore[assignment]
     """ReleaseWorkloads ends attempts: what they held is free, and those that wait wait no more. Idempotent: what is released already stays so.
@@ -289,6 +291,7 @@ class AdmissionServiceServicer(metaclass=_abc_1.ABCMeta):
         | it asks for more than there can ever be for it | FAILED_PRECONDITION | NEVER_FITS | ask for less, or raise what the message names |
         | a resource that the queue does not have | FAILED_PRECONDITION | RESOURCE_NOT_DECLARED | – |
         | the key was submitted with other content | ALREADY_EXISTS | WORKLOAD_EXISTS | use the next attempt |
+        | another attempt of the job is not over | ALREADY_EXISTS | WORKLOAD_EXISTS | release that one first |
         """
 
     @_abc_1.abstractmethod

@@ -50,6 +50,11 @@ class Key:
     def next(self) -> Key:
         return Key(self.job, self.attempt + 1)
 
+    @property
+    def first_version(self) -> int:
+        """Of the facts about an attempt; there is room for a million of each."""
+        return self.attempt * 1_000_000
+
 
 @dataclass(frozen=True, slots=True)
 class RoleRequest:

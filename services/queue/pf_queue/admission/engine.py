@@ -40,7 +40,7 @@ from pf_queue.admission.domain import (
 )
 from pf_queue.admission.layout import Layout, PoolId, PoolLayout
 from pf_queue.admission.pace import Pace
-from pf_queue.admission.refusals import never_fits, require_declared
+from pf_queue.admission.refusals import never_fits, require_declared, still_over
 from pf_queue.admission.requeue import following
 from pf_queue.admission.restore import booking_of, holding_of, workload_of
 from pf_queue.quota.domain import QueueState
@@ -115,10 +115,13 @@ class Engine:
             if known.spec != spec:
                 raise WorkloadExists(f"the workload {spec.key} was submitted before, and asked for something else")
             return known
+        if (other := self.last(spec.key.job)) is not None:
+            raise WorkloadExists(f"the workload {other.id} of the same job is not over; release it first")
         pool = self._admissible(spec)
         self._number += 1
         cluster = self._layout.pool_of[spec.queue].cluster
-        record = Record(spec=spec, number=self._number, submitted=now, cluster=cluster, version=1)
+        version = spec.key.first_version
+        record = Record(spec=spec, number=self._number, submitted=now, cluster=cluster, version=version)
         self._effects.added.add(record.id)
         self._wait(record, pool, now)
         self._effects.facts.append(Submitted(record))
@@ -126,8 +129,8 @@ class Engine:
 
     def release(self, key: Key, grant: str, outcome: Outcome, now: int) -> Record:
         """An attempt is over; an evicted one, and one that was not started, waits again as the next."""
-        if (over := self._over.get(str(key))) is not None and over.grant == grant:
-            return over
+        if str(key) not in self.records and (over := self._over.get(str(key))) is not None:
+            return still_over(over, grant)
         record = self._known(key)
         if record.grant != grant:
             told = f"holds {record.grant!r}" if record.grant else "holds nothing"

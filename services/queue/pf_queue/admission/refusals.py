@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from paddleflow.problems import NeverFits, ResourceNotDeclared
+from paddleflow.problems import GrantMismatch, NeverFits, ResourceNotDeclared
 from pf_queue.admission.core.amounts import UNLIMITED
 from pf_queue.admission.core.impossible import Impossible
 from pf_queue.admission.core.pool import Pool
-from pf_queue.admission.domain import Spec
+from pf_queue.admission.domain import Record, Spec
 from pf_queue.resources import readable
+
+
+def still_over(over: Record, grant: str) -> Record:
+    """What is released already stays so, for whoever names what it held."""
+    if over.grant != grant:
+        raise GrantMismatch(f"the workload {over.id} is over, and did not hold {grant!r}")
+    return over
 
 
 def require_declared(pool: Pool, spec: Spec) -> None:

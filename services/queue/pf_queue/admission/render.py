@@ -15,13 +15,13 @@ from pf_queue.admission.convert import (
     workload_message,
 )
 from pf_queue.admission.core.explain import Explanation
-from pf_queue.admission.domain import Key, Record
+from pf_queue.admission.domain import Key, Record, WorkloadState
 from pf_queue.admission.loads import Load
 from pf_queue.admission.service import Position, Standing, Story
 from pf_queue.admission.store import StoredDecision
 from pf_queue.admission.times import moment
 from pf_queue.admission.trial import Fate, Forecast
-from pf_queue.admission.words import words
+from pf_queue.admission.words import held_words, words
 from pf_queue.wire import resources_message, timestamp
 
 
@@ -39,6 +39,8 @@ def story(found: Story) -> pb.ExplainWorkloadResponse:
         workload=workload_message(record, standing.reason),
         decisions=[decision_message(stored.id, stored.decided, record) for stored in found.decisions],
     )
+    if record.state is WorkloadState.HELD:
+        answer.waiting.message = held_words(record)
     if standing.explanation is not None:
         answer.waiting.CopyFrom(waiting(record, standing.explanation))
         answer.waiting.position.CopyFrom(position(found.position))

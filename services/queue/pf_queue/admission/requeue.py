@@ -17,7 +17,7 @@ def following(over: Record, patience: Patience, now: int) -> Record:
         submitted=over.submitted,
         cluster=over.cluster,
         requeues=over.requeues,
-        version=over.version + 1,
+        version=spec.key.first_version,
     )
     if over.outcome is not Outcome.NOT_STARTED:
         return again

@@ -16,6 +16,7 @@ from pf_queue.admission.domain import Key, Outcome, Record, Spec, WorkloadState
 from pf_queue.admission.engine import Engine
 from pf_queue.admission.leading import Layouts, Leading
 from pf_queue.admission.loads import Load, loads
+from pf_queue.admission.refusals import still_over
 from pf_queue.admission.store import DecisionFilter, StoredDecision, WorkloadStore
 from pf_queue.admission.supposing import Supposed, supposed
 from pf_queue.admission.trial import Forecast, Wanted, forecast
@@ -168,8 +169,9 @@ class Workloads:
         if chosen.queues is None:
             names = await self._visibility.names(self._database.newest, caller)
             chosen = replace(chosen, queues=names)
-        for queue in chosen.queues or ():
-            await self._visibility.require(self._database.newest, caller, queue)
+        else:
+            for queue in chosen.queues:
+                await self._visibility.require(self._database.newest, caller, queue)
         return await self._store.decisions(self._database.newest, chosen, before, limit)
 
     async def visible(self, caller: Principal) -> frozenset[str] | None:
@@ -211,7 +213,7 @@ def _tried(work: Callable[..., Record], *arguments: object) -> Record | Problem:
 
 def _submit(engine: Engine, spec: Spec, over: Mapping[str, Record], now: int) -> Record:
     known = over.get(str(spec.key))
-    if known is None:
+    if known is None or known.id in engine.records:
         return engine.submit(spec, now)
     if known.spec != spec:
         raise WorkloadExists(f"the workload {spec.key} was submitted before, and asked for something else")
@@ -220,8 +222,8 @@ def _submit(engine: Engine, spec: Spec, over: Mapping[str, Record], now: int) ->
 
 def _release(engine: Engine, ending: Ending, over: Mapping[str, Record], now: int) -> Record:
     known = over.get(str(ending.key))
-    if known is not None and known.grant == ending.grant:
-        return known
+    if known is not None and known.id not in engine.records:
+        return still_over(known, ending.grant)
     return engine.release(ending.key, ending.grant, ending.outcome, now)
 
 
@@ -253,6 +255,9 @@ def _position(engine: Engine, record: Record, now: int) -> Position:
     if record.state is not WorkloadState.PENDING:
         return Position(0, 0, None)
     pool: Pool = engine.pool_of(record.spec.queue)
+    if record.id not in pool.waiting:
+        # It was admitted or released since the record was read.
+        return Position(0, 0, None)
     position = pool.position(pool.waiting[record.id])
     waiting = sum(workload.queue == record.spec.queue for workload in pool.waiting.values())
     moved = engine.admissions.lately(now)[record.spec.queue]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pf_queue.admission.core.explain import Explanation, Reason
-from pf_queue.admission.domain import Record, WorkloadState
+from pf_queue.admission.domain import Record
 from pf_queue.resources import readable
 
 
+def held_words(record: Record) -> str:
+    return (
+        f"It could not be started {record.requeues} times and is held."
+        " Find out why, then resume it: paddleflow queue resume."
+    )
+
+
 def words(record: Record, explanation: Explanation) -> str:
-    if record.state is WorkloadState.HELD:
-        return (
-            f"It could not be started {record.requeues} times and is held."
-            " Find out why, then resume it: paddleflow queue resume."
-        )
     return f"{_what(record, explanation)} {_help(explanation)}".strip()
 
 

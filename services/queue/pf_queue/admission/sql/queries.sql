@@ -32,9 +32,12 @@ where workloads.id = given.id
 delete from workloads where id = any ($1)
 
 -- end --
+-- The attempt that follows one sent back may have a number that its job used before.
 insert into workloads_over (id, queue, spec, standing, end_time)
 select id, queue, spec::jsonb, standing::jsonb, $5
 from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as given (id, queue, spec, standing)
+on conflict (id) do update
+set queue = excluded.queue, spec = excluded.spec, standing = excluded.standing, end_time = excluded.end_time
 
 -- decide --
 insert into decisions (time, job, attempt, queue, kind, counts, why, beneficiary)
