@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from pf_kit.clock import SystemClock
 from pf_kit.forward import FORWARDED, Forwarder, Origins
 from pf_kit.leading import LeaseLeader
 from pf_kit.leases import Leadership, Lease, MemoryLeases
+from pf_kit.listen import advertised, require_reachable
 from pf_kit.start import CannotStart
 from support.kit_client import ALICE, Running, problem, running, settings
 from support.kit_echo.app import Echo
@@ -236,15 +238,29 @@ async def test_the_lease_says_who_leads() -> None:
     assert not later.leading
 
 
-@pytest.mark.parametrize(
-    "address", ["0.0.0.0:80", "[::]:80", "*:80", "ipv4:0.0.0.0:80", "dns:///[::]:80", "host:0", ""]
-)
+@pytest.mark.parametrize("address", ["0.0.0.0:80", "[::]:80", "*:80", "ipv4:0.0.0.0:80", "dns:///[::]:80", "host:0"])
 async def test_an_address_that_nobody_can_call_is_not_put_into_a_lease(address: str) -> None:
     clock = SystemClock()
     leases = MemoryLeases(clock)
     leadership = Leadership(leases, name="n", holder="me", address=address, clock=clock)
     with pytest.raises(CannotStart, match="cannot reach this one"):
         LeaseLeader(leadership, leases, "n", clock)
+
+
+@pytest.mark.parametrize(
+    ("listened", "told"),
+    [
+        ("0.0.0.0:80", "{name}:80"),
+        ("[::]:80", "{name}:80"),
+        ("ipv4:0.0.0.0:80", "{name}:80"),
+        ("127.0.0.1:80", "127.0.0.1:80"),
+        ("host:80", "host:80"),
+        ("unix:/run/a.sock", "unix:/run/a.sock"),
+    ],
+)
+def test_a_server_on_all_interfaces_is_called_by_its_machines_name(listened: str, told: str) -> None:
+    assert advertised(listened) == told.format(name=socket.gethostname())
+    require_reachable(advertised(listened))
 
 
 @pytest.mark.parametrize("address", ["host:80", "[::1]:80", "10.0.0.1:80", "unix:/run/a.sock", "dns:///host:80"])

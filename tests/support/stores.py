@@ -58,4 +58,5 @@ async def opened(request: pytest.FixtureRequest) -> AsyncIterator[tuple[Database
 
 async def emptied(database: Database) -> None:
     """Removes all rows of the service from a database in Postgres."""
-    await rows(database.newest).execute("truncate users, tokens, grants, queues, promises, flavours, nodes, clusters")
+    tables = "users, tokens, grants, workloads, workloads_over, decisions, queues, promises, flavours, nodes, clusters"
+    await rows(database.newest).execute(f"truncate {tables}")

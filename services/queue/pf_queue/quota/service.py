@@ -123,7 +123,8 @@ class Queues:
 
     async def close(self, change: Change, name: str) -> Standing:
         """Takes no more workloads; closed at once if there are none. Raises QueueNotFound."""
-        if await self._occupancy.in_queue(change, name):
+        queue = (await self._existing(change, name)).queue
+        if await self._occupancy.in_queue(change, queue.name):
             return await self.move(change, name, StateEvent.CLOSE)
         return await self.move(change, name, StateEvent.CLOSE, StateEvent.EMPTIED)
 
