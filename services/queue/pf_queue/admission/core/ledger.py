@@ -129,7 +129,7 @@ class Ledger:
                     most = share
         return most if beyond else 0.0
 
-    def borrows(self, at: Place, resources: Sequence[int]) -> bool:
-        """True if a place has more than its guarantee of one of these resources; of jobs nobody is promised any."""
+    def borrowed(self, at: Place, resources: Sequence[int]) -> list[int]:
+        """Of which of these resources a place has more than its guarantee; of jobs nobody is promised any."""
         used, guaranteed = self.used[at.index], at.min
-        return any(used[resource] > guaranteed[resource] for resource in resources if resource != JOBS)
+        return [resource for resource in resources if resource != JOBS and used[resource] > guaranteed[resource]]

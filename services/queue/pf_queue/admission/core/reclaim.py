@@ -145,6 +145,8 @@ class _Search:
         return None
 
     def _first_below(self, at: Place, mine: Place, theirs: Place, lacking: Sequence[int]) -> Victim | None:
+        # What a place has within its guarantee is not to be had, however much it borrows of something else.
+        lacking = self._ledger.borrowed(at, lacking)
         for holding in self._in_order(at, lacking):
             victim = self._whole(holding, at, Why.RECLAIM)
             if self._may_take(victim, mine, theirs):
@@ -173,7 +175,7 @@ class _Search:
             if share > recorded:
                 heapreplace(ranked, (share, place.index, place))
                 continue
-            if self._ledger.borrows(place, lacking):
+            if self._ledger.borrowed(place, lacking):
                 yield place
             heappop(ranked)
 

@@ -17,7 +17,9 @@ def replanted(pool: Pool, tree: Tree, machines: Machines, now: int) -> Pool:
     old = pool.yard.tree.space
     for holding in pool.yard.holdings.values():
         made.restore_holding(_moved_holding(holding, old, tree.space))
-    for workload in pool.waiting.values():
+    # Bookings come first, in their own order, in which they are served.
+    for id_ in dict.fromkeys((*pool.bookings, *pool.waiting)):
+        workload = pool.waiting[id_]
         moved = _moved(workload, old, tree.space)
         booking = pool.bookings.get(workload.id)
         if booking is not None and all(at.admission is Admission.OPEN for at in tree.by_name[moved.queue].path):
