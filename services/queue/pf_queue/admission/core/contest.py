@@ -210,7 +210,7 @@ class Contest:
     def _pass(self, stand: Stand, shape: Shape, other: tuple[Shape, Key]) -> None:
         stand.passed[shape] = other
         self._passed[stand] = None
-        del stand.offers[shape]
+        stand.offers.pop(shape, None)
         if stand.above is not None:
             self._recall(stand.above.place)
 
