@@ -125,6 +125,8 @@ def _admit(name: str, context: Any, world: World) -> None:
             raise TokenRevoked
     if world.slow:
         world.silence.wait(30)
+    if name in world.failing:
+        raise world.failing[name]
     if world.failures:
         raise world.failures.pop(0)
 

@@ -59,6 +59,8 @@ class World:
     requests: list[Any] = field(default_factory=list)
     failures: list[Problem] = field(default_factory=list)
     """Raised by the next calls, one each, after the token was looked at."""
+    failing: dict[str, Problem] = field(default_factory=dict)
+    """Raised by all calls of these methods."""
     streams: list[Stream] = field(default_factory=list)
     """Played by the next watches, one each; after them there is silence."""
     silence: threading.Event = field(default_factory=threading.Event)

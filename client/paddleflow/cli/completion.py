@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_PADDLEFLOW_COMPLETE"
 ENOUGH = 200
+BUSY = 20
+"""Queues whose jobs are asked for."""
 PATIENCE = 1.0
 """Seconds after which whoever pressed the key gives up."""
 
@@ -76,7 +78,16 @@ def _users(paddleflow: PaddleFlow, begin: str) -> list[str]:
     return [user.name for user in paddleflow.users.page(ENOUGH).items if user.name.startswith(begin)]
 
 
+def _jobs(paddleflow: PaddleFlow, begin: str) -> list[str]:
+    """Jobs of the queues that are busy, as far as there is time to ask."""
+    loads = paddleflow.workloads.load_page(ENOUGH).items
+    busy = [load.queue for load in loads if load.waiting or load.admitted][:BUSY]
+    found = (each.key.job_id for queue in busy for each in paddleflow.workloads.page(queue, ENOUGH).items)
+    return sorted({job for job in found if job.startswith(begin)})
+
+
 complete_queue = completing(_queues)
 complete_flavour = completing(_flavours)
 complete_cluster = completing(_clusters)
 complete_user = completing(_users)
+complete_job = completing(_jobs)

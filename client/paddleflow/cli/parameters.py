@@ -25,6 +25,7 @@ LARGEST_COUNT = 2**31 - 1
 
 _DURATION = re.compile(r"([0-9]{1,9})([smhdw])")
 _DURATIONS = re.compile(r"([0-9]+[a-z])+", re.ASCII)
+_SHOWN_UNITS = 2
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
@@ -69,6 +70,16 @@ def duration(text: str) -> timedelta:
         return timedelta(seconds=sum(int(number) * _SECONDS[unit] for number, unit in parts))
     except OverflowError as error:
         raise InvalidArgument.of(Violation("duration", f"{text!r} is longer than can be counted")) from error
+
+
+def lasting(time: timedelta) -> str:
+    """A time as `duration` reads it, in at most two units."""
+    left, parts = round(time.total_seconds()), list[str]()
+    for unit, seconds in sorted(_SECONDS.items(), key=lambda each: -each[1]):
+        if (count := left // seconds) and len(parts) < _SHOWN_UNITS:
+            parts.append(f"{count}{unit}")
+            left -= count * seconds
+    return "".join(parts) or "0s"
 
 
 def moment(text: str, now: datetime) -> datetime:

@@ -11,9 +11,13 @@ from paddleflow.cli.follow import follow, matches
 from paddleflow.cli.parameters import paging
 from paddleflow.cli.queue_options import QueueOptions, changed, parse_words, queue_options, read_changes
 from paddleflow.cli.queue_tables import queue_details, queue_list, queue_summary, queue_tree
+from paddleflow.cli.simulate import simulate
 from paddleflow.cli.table import Table
+from paddleflow.cli.top import top
 from paddleflow.cli.tree import FINE, PLAIN, draw_cluster, find, legend, plant
+from paddleflow.cli.use import with_use
 from paddleflow.cli.verbs import Invocation, Noun, pass_invocation
+from paddleflow.cli.workloads import decisions, explain, resume, workloads
 from paddleflow.models.queues import Isolation, Queue, QueueFilter, QueueState, QuotaType
 from paddleflow.models.users import Grant, ResourceKind
 from paddleflow.original import ISOLATION_KEY, member, read_location
@@ -84,8 +88,9 @@ def show(invocation: Invocation, queuename: str, watching: bool) -> None:
         items = paddleflow.queues.watch(cluster=found.cluster)
         follow(items, lambda each: each.name == queuename, (), invocation.printer)
         return
-    invocation.printer.table(queue_summary(found))
-    invocation.printer.details("queue info", queue_details(found))
+    [shown] = with_use(paddleflow, [found], found.cluster)
+    invocation.printer.table(queue_summary(shown))
+    invocation.printer.details("queue info", queue_details(shown))
 
 
 @queue.command("create")
@@ -223,7 +228,7 @@ def grantlist(invocation: Invocation, maxsize: int, marker: str, username: str, 
 def tree(invocation: Invocation, root: str | None, clustername: str, resource: str) -> None:
     """Draw the quota tree, or what stands below ROOT: what is used, guaranteed and allowed at most, by resource."""
     paddleflow, printer = invocation.paddleflow(), invocation.printer
-    queues = list(paddleflow.queues.list(cluster=clustername))
+    queues = with_use(paddleflow, paddleflow.queues.list(cluster=clustername), clustername)
     places = plant(queues) if root is None else [find(plant(queues), paddleflow.queues.get(root))]
     if printer.form.structured:
         printer.table(queue_tree(each for place in places for each in place.walk()))
@@ -245,3 +250,7 @@ def watch(invocation: Invocation, names: tuple[str, ...], clustername: str) -> N
     """Print the queues (or those NAMES) as they are, then each change as it comes, until interrupted."""
     items = invocation.paddleflow().queues.watch(cluster=clustername)
     follow(items, lambda each: not names or each.name in names, names, invocation.printer)
+
+
+for command in (decisions, explain, resume, simulate, top, workloads):
+    queue.add_command(command)

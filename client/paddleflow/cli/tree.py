@@ -109,7 +109,7 @@ def _machines(cluster: Cluster | None) -> str:
         return ""
     if not cluster.node_count:
         return "  no machines reported"
-    amounts = ", ".join(f"{name} {round_amount(name, cluster.capacity[name])}" for name in _ordered(cluster.capacity))
+    amounts = ", ".join(f"{name} {round_amount(name, cluster.capacity[name])}" for name in ordered(cluster.capacity))
     warning = click.style("  more is guaranteed than there is", fg="red") if cluster.overcommitted else ""
     return f"  {cluster.node_count} machine{'s' if cluster.node_count > 1 else ''}: {amounts or 'nothing'}{warning}"
 
@@ -119,10 +119,10 @@ def _draw(place: Place, indent: str, last: bool, brush: Brush, only: Sequence[st
     yield f"{indent}{brush.last_branch if last else brush.branch}{click.style(queue.name, bold=True)}{_remarks(queue)}"
     inner = indent + (" " * len(brush.trunk) if last else brush.trunk)
     stem = brush.trunk if place.below else " " * len(brush.trunk)
-    names = [name for name in _ordered(queue.effective_max) if not only or name in only]
+    names = [name for name in ordered(queue.effective_max) if not only or name in only]
     column = max((len(name) for name in names), default=0)
     for name in names:
-        yield f"{inner}{stem}{name:<{column}}  {_amounts(queue, name, brush)}"
+        yield f"{inner}{stem}{name:<{column}}  {amounts_line(queue, name, brush)}"
     for each in place.below:
         yield from _draw(each, inner, each is place.below[-1], brush, only)
 
@@ -134,13 +134,15 @@ def _remarks(queue: Queue) -> str:
     return f"{weight}{priority}{state}"
 
 
-def _amounts(queue: Queue, name: str, brush: Brush) -> str:
+def amounts_line(queue: Queue, name: str, brush: Brush) -> str:
+    """The bar of a resource of a queue, and its numbers."""
     used, least, most = queue.used.get(name, 0), queue.min.get(name, 0), queue.effective_max[name]
     told = [f"{word} {round_amount(name, value):<6}" for word, value in (("used", used), ("min", least), ("max", most))]
     return f"[{bar(used, least, most, brush)}] {' '.join(told)}".rstrip()
 
 
-def _ordered(names: Iterable[str]) -> list[str]:
+def ordered(names: Iterable[str]) -> list[str]:
+    """Resources as people expect them: cpu and memory first."""
     rank = {CPU: 0, MEMORY: 1}
     return sorted(names, key=lambda name: (rank.get(name, 2), name))
 
