@@ -52,6 +52,8 @@ class Contest:
         """What was blocked, or has a new leader in spite of it, since somebody asked."""
         self._passed: dict[Stand, None] = {}
         """Where somebody is passed."""
+        self._waiting: dict[tuple[Stand, Shape], dict[Stand, None]] = {}
+        """Where somebody is passed for a shape, by where that shape may be blocked."""
         self._number = 0
         self.looks = 0
         """How many times a place was asked whether it has room: what a decision costs."""
@@ -163,17 +165,6 @@ class Contest:
         first = self._first(stand, shape) if shape else None
         return self._wishes[first[1], Tier.BASE][0] if first else None
 
-    def waiting(self, queue: str) -> list[Wish]:
-        """Who waits in a queue for what it cannot run without, in order."""
-        stand = self._stands[self._tree.by_name[queue].index]
-        found = [
-            self._wishes[entry[1], shape.tier][0]
-            for shape, line in stand.lines.items()
-            for entry in line
-            if shape.tier is Tier.BASE and self._waits(shape, entry)
-        ]
-        return sorted(found, key=lambda wish: wish.order)
-
     def _descend(self, stand: Stand, shape: Shape) -> Wish | None:
         """The winner of a shape, if every place on the way down has room; where one has none, the shape is blocked."""
         while True:
@@ -211,6 +202,12 @@ class Contest:
         stand.passed[shape] = other
         self._passed[stand] = None
         stand.offers.pop(shape, None)
+        at, its = stand, other[0]
+        while True:
+            self._waiting.setdefault((at, its), {})[stand] = None
+            if at.above is None:
+                break
+            its, at = self._seen(at, its), at.above
         if stand.above is not None:
             self._recall(stand.above.place)
 
@@ -235,11 +232,8 @@ class Contest:
 
     def _recall_below(self, stand: Stand, shape: Shape) -> None:
         """From a place that has no room down, those stand up again who were passed for somebody of a shape."""
-        if not self._passed:
-            return
-        self._present_passed(stand, shape)
-        for below, its in dict.fromkeys(entry[2:] for entry in stand.groups.get(shape, ())):
-            self._recall_below(below, its)
+        for passing in self._waiting.pop((stand, shape), ()):
+            self._present_passed(passing, None)
 
     def _present_passed(self, stand: Stand, other: Shape | None) -> None:
         """Sends up who was passed for another shape, or for any."""
