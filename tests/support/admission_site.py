@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from paddleflow.queue.v1 import admission_pb2, workload_pb2
+from support.callers import Caller
 from support.queue_site import QueueSite, node
 from support.waiting import eventually
 
@@ -153,3 +155,52 @@ class AdmissionSite:
             admission_pb2.ExplainWorkloadRequest(key=self.key(job, 0))
         )
         return story
+
+
+class Watcher:
+    """Reads a watch of workloads, and keeps the last token."""
+
+    def __init__(self, stream: AsyncGenerator[Any, None]) -> None:
+        self._stream = stream
+        self._ahead: list[admission_pb2.WorkloadChange] = []
+        self.token = ""
+
+    async def existing(self) -> Sequence[admission_pb2.WorkloadChange]:
+        """All that there is as the watch begins."""
+        told: list[admission_pb2.WorkloadChange] = []
+        async for message in self._stream:
+            told += message.events
+            if message.bookmark:
+                self.token = message.resume_token
+                return told
+        raise AssertionError("the watch ended")
+
+    async def message(self) -> admission_pb2.WatchWorkloadsResponse:
+        message: admission_pb2.WatchWorkloadsResponse = await anext(self._stream)
+        self.token = message.resume_token
+        return message
+
+    async def next(self) -> admission_pb2.WorkloadChange:
+        """The next change."""
+        while not self._ahead:
+            self._ahead += (await self.message()).events
+        return self._ahead.pop(0)
+
+    async def take(self, count: int) -> Sequence[admission_pb2.WorkloadChange]:
+        return [await self.next() for _ in range(count)]
+
+    async def until(self, fact: str) -> workload_pb2.WorkloadEvent:
+        """The next event of this kind; others are passed over."""
+        while True:
+            change = await self.next()
+            if change.event.WhichOneof("fact") == fact:
+                return change.event
+
+
+@asynccontextmanager
+async def watching(caller: Caller, *queues: str, token: str = "") -> AsyncIterator[Watcher]:
+    stream = caller.watch(admission_pb2.WatchWorkloadsRequest(queues=queues, resume_token=token))
+    try:
+        yield Watcher(stream)
+    finally:
+        await stream.aclose()

@@ -5,11 +5,12 @@ Like the core, nothing here looks at a clock, at a file or at chance.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from paddleflow.problems import (
-    GrantMismatch,
+    Conflict,
     NeverFits,
     QueueNotFound,
     QueueStateConflict,
@@ -38,11 +39,11 @@ from pf_queue.admission.domain import (
     Submitted,
     WorkloadState,
 )
-from pf_queue.admission.layout import Layout, PoolId, PoolLayout
+from pf_queue.admission.layout import Layout, PoolId
 from pf_queue.admission.pace import Pace
-from pf_queue.admission.refusals import never_fits, require_declared, still_over
+from pf_queue.admission.refusals import mismatch, never_fits, require_declared, still_over
 from pf_queue.admission.requeue import following
-from pf_queue.admission.restore import booking_of, holding_of, workload_of
+from pf_queue.admission.restore import fill, resources_of, workload_of
 from pf_queue.quota.domain import QueueState
 
 REMEMBERED = 10_000
@@ -75,28 +76,28 @@ class Engine:
 
     def arrange(self, layout: Layout, now: int) -> None:
         """The queues or the machines have changed."""
+        self._require_queues(layout)
         before, self._layout = self._layout, layout
         for id_ in [id_ for id_ in self.pools if id_ not in layout.pools]:
             del self.pools[id_]
+            self._dirty.pop(id_, None)
+        moved = {name for name, id_ in layout.pool_of.items() if before.pool_of.get(name, id_) != id_}
+        mixed = {pool_of[name] for name in moved for pool_of in (before.pool_of, layout.pool_of)}
         for id_, wanted in sorted(layout.pools.items()):
             if before.pools.get(id_) != wanted:
-                self.pools[id_] = self._planted(self.pools.get(id_), wanted, now)
-                self._dirty[id_] = None
+                old = None if id_ in mixed else self.pools.get(id_)
+                on_record = self._on_record()[id_] if id_ in mixed else []
+                self._plant(id_, old, on_record, now)
 
     def restore(self, records: Iterable[Record], now: int) -> None:
         """Takes in what was stored, into pools that are empty."""
-        for record in sorted(records, key=lambda record: (record.admission, record.number)):
+        for record in records:
             self._number = max(self._number, record.number)
             self.records[record.id] = record
             self._attempts[record.spec.key.job] = record.id
-            pool = self._pool(record.spec.queue)
-            if record.holds:
-                pool.restore_holding(holding_of(record, pool.yard.tree.space))
-            elif record.state is WorkloadState.PENDING and record.kept_until:
-                pool.restore_booking(booking_of(record, pool.yard.tree.space))
-            elif record.state is WorkloadState.PENDING:
-                pool.submit(workload_of(record, pool.yard.tree.space), now)
-        self._dirty = dict.fromkeys(self.pools)
+        on_record = self._on_record()
+        for id_ in self.pools:
+            self._plant(id_, None, on_record[id_], now)
 
     @property
     def decided(self) -> int:
@@ -133,8 +134,7 @@ class Engine:
             return still_over(over, grant)
         record = self._known(key)
         if record.grant != grant:
-            told = f"holds {record.grant!r}" if record.grant else "holds nothing"
-            raise GrantMismatch(f"the workload {key} {told}, and not {grant!r}")
+            raise mismatch(record, grant)
         if outcome is Outcome.EVICTED and record.state is not WorkloadState.EVICTING:
             raise WorkloadStateConflict(f"the workload {key} is {record.state}, and was not told to leave")
         pool = self._pool(record.spec.queue)
@@ -149,10 +149,7 @@ class Engine:
         self._effects.changed[record.id] = self._over[record.id] = over
         if len(self._over) > REMEMBERED:
             del self._over[next(iter(self._over))]
-        if record.holds:
-            self._effects.facts.append(Released(over, None))
-        else:
-            self._effects.facts.append(Released(over, ()))
+        self._effects.facts.append(Released(over, None if record.holds else ()))
         if record.holds and outcome in (Outcome.EVICTED, Outcome.NOT_STARTED):
             self._requeue(over, pool, now)
         return over
@@ -160,13 +157,12 @@ class Engine:
     def resize(self, key: Key, grant: str, left: Mapping[str, int]) -> Record:
         """A workload has given back surplus: so many replicas of each role are left above the least."""
         record = self._holding(key, grant)
-        counts = tuple(
-            has - left.get(role.role, has) for role, has in zip(record.spec.roles, record.surplus, strict=True)
-        )
+        has = {role.role: above for role, above in zip(record.spec.roles, record.surplus, strict=True)}
+        counts = tuple(above - left.get(role, above) for role, above in has.items())
         for role, count in zip(record.spec.roles, counts, strict=True):
             if count < 0 or count % role.step:
                 raise WorkloadStateConflict(
-                    f"the workload {key} has {dict(_surplus(record))} replicas above its minimum;"
+                    f"the workload {key} has {has} replicas above its minimum;"
                     f" it can give them back in steps of {role.step}, and gets more when there is room"
                 )
         if not any(counts):
@@ -176,7 +172,7 @@ class Engine:
         shrinking = tuple(max(0, a - b) for a, b in zip(record.shrinking, counts, strict=True))
         smaller = replace(
             record,
-            surplus=tuple(has - count for has, count in zip(record.surplus, counts, strict=True)),
+            surplus=tuple(above - count for above, count in zip(record.surplus, counts, strict=True)),
             shrinking=shrinking,
             leaves_for=record.leaves_for if any(shrinking) else "",
             grant_version=record.grant_version + 1,
@@ -327,12 +323,8 @@ class Engine:
         self._decide(record, DecisionKind.GROW, now, counts)
 
     def _evicted(self, record: Record, decision: Evict, now: int) -> None:
-        leaving = replace(
-            record,
-            leave_by=decision.deadline,
-            leaves_for=decision.beneficiary,
-            version=record.version + 1,
-        )
+        version = record.version + 1
+        leaving = replace(record, leave_by=decision.deadline, leaves_for=decision.beneficiary, version=version)
         if decision.counts is None:
             leaving = replace(leaving, state=WorkloadState.EVICTING)
         else:
@@ -371,20 +363,36 @@ class Engine:
     def _holding(self, key: Key, grant: str) -> Record:
         record = self._known(key)
         if not record.holds or record.grant != grant:
-            told = f"holds {record.grant!r}" if record.grant else "holds nothing"
-            raise GrantMismatch(f"the workload {key} {told}, and not {grant!r}")
+            raise mismatch(record, grant)
         return record
+
+    def _require_queues(self, layout: Layout) -> None:
+        """Raises Conflict if a queue was deleted while workloads came into it, which are not stored then."""
+        gone = self._layout.pool_of.keys() - layout.pool_of.keys()
+        if gone and any(record.spec.queue in gone for record in self.records.values()):
+            raise Conflict("a queue was deleted while workloads came into it; try again")
 
     def _pool(self, queue: str) -> Pool:
         return self.pools[self._layout.pool_of[queue]]
 
-    def _planted(self, old: Pool | None, wanted: PoolLayout, now: int) -> Pool:
-        space = wanted.space
+    def _on_record(self) -> Mapping[PoolId, list[Record]]:
+        found: defaultdict[PoolId, list[Record]] = defaultdict(list)
+        for record in self.records.values():
+            found[self._layout.pool_of[record.spec.queue]].append(record)
+        return found
+
+    def _plant(self, id_: PoolId, old: Pool | None, on_record: Sequence[Record], now: int) -> None:
+        """Makes a pool anew, with what the old one holds; if there is none, with what is on record."""
+        wanted = self._layout.pools[id_]
+        space = wanted.space(old.yard.tree.space.names[1:] if old else resources_of(on_record))
         tree, machines = wanted.tree(space), wanted.machines(space)
         if old is None:
-            return Pool(tree, machines, self._tuning)
-        return replanted(old, tree, machines, now)
-
-
-def _surplus(record: Record) -> Iterable[tuple[str, int]]:
-    return ((role.role, has) for role, has in zip(record.spec.roles, record.surplus, strict=True))
+            pool = Pool(tree, machines, self._tuning)
+            fill(pool, on_record, now)
+        else:
+            pool = replanted(old, tree, machines, now)
+        self.pools[id_] = pool
+        self._dirty[id_] = None
+        kept = old.bookings if old else [record.id for record in on_record if record.kept_until]
+        for each in [each for each in kept if each not in pool.bookings]:
+            self._apply(Unbook(each), now)

@@ -48,16 +48,16 @@ class PoolLayout:
     """False as long as nothing is known of the machines."""
     online: bool
 
-    @property
-    def space(self) -> Space:
-        """All resources that are spoken of."""
-        names = {*self.capacity, *(name for size in self.sizes for name in size)}
+    def space(self, others: Iterable[str] = ()) -> Space:
+        """All resources that are spoken of, and others that workloads ask for."""
+        names = {*others, *self.capacity, *(name for size in self.sizes for name in size)}
         for rules in self.queues:
             names.update(rules.min, rules.max, rules.lend_limit, rules.max_per_user)
         return Space.of(names)
 
     def tree(self, space: Space) -> Tree:
-        capacity = self.capacity if self.reported else dict.fromkeys(space.names[1:], 0)
+        known = self.capacity if self.reported else {}
+        capacity = {name: known.get(name, 0) for name in space.names[1:]}
         return plant(space, self.queues, capacity, Admission.OPEN if self.online else Admission.HELD)
 
     def machines(self, space: Space) -> Machines:

@@ -95,6 +95,7 @@ class Leading:
         self._closed = closed
         self._calls: deque[_Call[Any]] = deque()
         self._rung = asyncio.Event()
+        self._refreshing = asyncio.Lock()
         self._engine: Engine | None = None
         self._tree: tuple[int, ...] = ()
         self._ahead = 0
@@ -211,12 +212,14 @@ class Leading:
         engine = self._engine
         if engine is None or await self._store.tree(self._database.newest) == self._tree:
             return
-        async with self._database.snapshot() as snapshot:
-            tree, layout = await self._store.tree(snapshot), await self._layouts.read(snapshot)
-        if engine is self._engine:
-            self._tree = tree
-            engine.arrange(layout, self._now())
-            self._rung.set()
+        # One after the other, so that an older layout never comes after a newer one.
+        async with self._refreshing:
+            async with self._database.snapshot() as snapshot:
+                tree, layout = await self._store.tree(snapshot), await self._layouts.read(snapshot)
+            if engine is self._engine:
+                engine.arrange(layout, self._now())
+                self._tree = tree
+                self._rung.set()
 
     async def _watch_tree(self) -> None:
         """Takes over changes of queues and machines, whoever makes them."""

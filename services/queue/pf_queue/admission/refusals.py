@@ -10,6 +10,11 @@ from pf_queue.admission.domain import Record, Spec
 from pf_queue.resources import readable
 
 
+def mismatch(record: Record, grant: str) -> GrantMismatch:
+    told = f"holds {record.grant!r}" if record.grant else "holds nothing"
+    return GrantMismatch(f"the workload {record.id} {told}, and not {grant!r}")
+
+
 def still_over(over: Record, grant: str) -> Record:
     """What is released already stays so, for whoever names what it held."""
     if over.grant != grant:

@@ -92,7 +92,8 @@ class Workloads:
     async def submit(self, specs: Sequence[Spec], entry: AuditEntry) -> Sequence[Record | Problem]:
         """Lets workloads wait; each is taken or refused by itself."""
         over = await self._over([spec.key for spec in specs])
-        await self._know_queues(spec.queue for spec in specs)
+        # Whoever has closed or held a queue before counts on it.
+        await self._leading.refresh()
 
         def work(engine: Engine, now: int) -> Sequence[Record | Problem]:
             return [_tried(_submit, engine, spec, over, now) for spec in specs]
