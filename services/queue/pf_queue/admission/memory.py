@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from paddleflow.problems import Conflict
 from pf_kit.memory import tables
 from pf_kit.unit import Change, View
 from pf_queue.admission.domain import Effects, Key, Record, WorkloadState
@@ -38,6 +39,8 @@ class MemoryWorkloadStore:
             if record.state is WorkloadState.RELEASED:
                 live.pop(id_, None)
                 over[id_] = record
+            elif id_ in effects.added and record.spec.queue not in tables(change).table("queues"):
+                raise Conflict("a queue was deleted while workloads came into it; try again")
             else:
                 live[id_] = record
         log = tables(change).table("decisions")
