@@ -112,7 +112,7 @@ def occupy(world: World) -> None:
     world.explained["waits"] = _explained()
     world.decisions = [*reversed(world.explained["waits"].decisions)]
     world.simulated = _simulated()
-    load = pb.QueueLoad(queue="busy", share=0.25, waiting=1, admitted=1, admissions=3, evictions=1)
+    load = pb.QueueLoad(queue="busy", share=0.0025, waiting=1, admitted=1, admissions=3, evictions=1)
     load.used.amounts.update({"cpu": 6000, "memory": 3 * 2**30})
     load.leaving.amounts["cpu"] = 6000
     load.kept.amounts["cpu"] = 4000

@@ -23,6 +23,8 @@ from paddleflow.quantity import format_resources, round_amount
 if TYPE_CHECKING:
     from paddleflow.sync import PaddleFlow
 
+USUAL_WEIGHT = 100
+"""The weight at which the share that is shown is just the part that a queue borrows of what it could."""
 HEADINGS = [
     "name",
     "parent",
@@ -67,8 +69,8 @@ def top(
 ) -> None:
     """Show how busy the queues are, or QUEUENAME and those below it.
 
-    Of each: what it borrows (its share), how many jobs wait and are admitted, how many were admitted and told to leave
-    in the last minute, and what is used of each resource.
+    Of each: its share, which is what it borrows of what it could, for twice the usual weight half of that; how many
+    jobs wait and are admitted; how many were admitted and told to leave in the last minute; and what is used.
     """
     paddleflow, printer, names = invocation.paddleflow(), invocation.printer, parse_words(resource)
     _show(_look(paddleflow, queuename, clustername), printer, names, watching=watching)
@@ -120,7 +122,7 @@ def _lines(look: Look, place: Place, brush: Brush, only: Sequence[str], depth: i
 
 def _counts(load: QueueLoad) -> str:
     return (
-        f"share {load.share:.2f}  waiting {load.waiting}  admitted {load.admitted}"
+        f"share {load.share * USUAL_WEIGHT:.0%}  waiting {load.waiting}  admitted {load.admitted}"
         f"  last minute +{load.admissions} -{load.evictions}"
     )
 
@@ -140,7 +142,7 @@ def _row(queue: Queue, load: QueueLoad) -> list[Cell]:
         queue.parent,
         queue.cluster,
         str(queue.state),
-        f"{load.share:.4f}",
+        f"{load.share:.6f}",
         load.waiting,
         load.admitted,
         load.admissions,

@@ -130,7 +130,7 @@ def _told(waiting: Waiting | None) -> dict[str, Cell]:
 def _where(waiting: Waiting) -> str:
     if waiting.queue:
         return f"queue {waiting.queue}"
-    return "the machines" if waiting.reason in _MACHINES else ""
+    return "the machines" if waiting.shortages or waiting.reason in _MACHINES else ""
 
 
 def _workload(workload: Workload) -> list[Cell]:
