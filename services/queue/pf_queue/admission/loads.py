@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pf_queue.admission.core.ledger import Ledger
 from pf_queue.admission.core.places import Tree
 from pf_queue.admission.core.pool import Pool
 from pf_queue.resources import Resources
@@ -34,11 +35,13 @@ def loads(pool: Pool, admissions: Mapping[str, int], evictions: Mapping[str, int
     admitted = _bubbled(tree, {queue: len(held) for queue, held in yard.by_queue.items()})
     arrived, gone = _bubbled(tree, admissions), _bubbled(tree, evictions)
     found = []
+    starving = _starving(pool)
     for place in tree.places[1:]:
         index = place.index
         used, booked, settled = yard.held.used[index], yard.booked.used[index], yard.settled.used[index]
         kept = [a - b for a, b in zip(booked, used, strict=True)]
-        leaving = [a - b for a, b in zip(booked, settled, strict=True)]
+        # Nobody leaves for the starving: what is kept for them is not settled.
+        leaving = [a - b - c for a, b, c in zip(booked, settled, starving.used[index], strict=True)]
         found.append(
             Load(
                 queue=place.name,
@@ -53,6 +56,15 @@ def loads(pool: Pool, admissions: Mapping[str, int], evictions: Mapping[str, int
             )
         )
     return found
+
+
+def _starving(pool: Pool) -> Ledger:
+    """What is kept for those who were passed over for too long."""
+    kept = Ledger(pool.yard.tree.places)
+    for booking in pool.bookings.values():
+        if booking.starving:
+            kept.charge(pool.yard.place(booking.workload.queue), booking.workload.base)
+    return kept
 
 
 def _bubbled(tree: Tree, counts: Mapping[str, int]) -> list[int]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from paddleflow.problems import PermissionDenied, Problem, WorkloadExists, WorkloadNotFound
+from paddleflow.problems import PermissionDenied, Problem, QueueNotFound, WorkloadExists, WorkloadNotFound
 from pf_kit.principal import Principal
 from pf_kit.unit import AuditEntry, Database
 from pf_queue.admission.core.explain import Explanation, Reason, explain
@@ -191,6 +191,8 @@ class Workloads:
         )
         if change:
             layout = supposed(await self._layouts.facts(self._database.newest), change)
+            if unknown := sorted(change.queues.keys() - layout.pool_of.keys()):
+                raise QueueNotFound(f"there is no queue {unknown[0]!r}")
         return await asyncio.to_thread(forecast, records, Wanted(layout, specs), self._tuning, now)
 
     async def _over(self, keys: Sequence[Key]) -> Mapping[str, Record]:

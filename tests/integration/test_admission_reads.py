@@ -1,0 +1,318 @@
+"""What is told about workloads: why they wait, where they stand, how busy queues are, and what would happen."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Any
+
+import pytest
+from google.protobuf.message import Message
+
+from fixtures_queue import own_database
+from paddleflow.problems import PermissionDenied, Problem, QueueNotFound, QueueNotGranted, WorkloadNotFound
+from paddleflow.queue.v1 import admission_pb2, queue_pb2, workload_pb2
+from support.admission_site import ADMITTED, EVICTED, EVICTING, GI, PENDING, AdmissionSite
+from support.callers import Caller
+from support.queue_process import QueueProcess
+from support.queue_site import QueueSite, node, opened_site
+from support.servers import PostgresServer, ValkeyServer
+from support.waiting import eventually
+
+W = workload_pb2
+
+
+@pytest.fixture
+async def jobs(site: QueueSite) -> AdmissionSite:
+    admission = AdmissionSite(site)
+    await admission.prepare("q")
+    return admission
+
+
+@pytest.fixture(scope="module")
+def hasty_process(postgres_server: PostgresServer, valkey_server: ValkeyServer) -> Iterator[QueueProcess]:
+    """A service in which nobody is passed over for long."""
+    with own_database(postgres_server) as dsn:
+        process = QueueProcess(dsn, valkey_server.url, {"PF_QUEUE_ADMISSION_PASSED_OVER_SECONDS": "1"})
+        process.start()
+        yield process
+        process.remove()
+
+
+@pytest.fixture
+async def hasty(hasty_process: QueueProcess) -> AsyncIterator[AdmissionSite]:
+    async with opened_site(hasty_process) as site:
+        admission = AdmissionSite(site)
+        await admission.prepare("q")
+        yield admission
+
+
+async def load(jobs: AdmissionSite, word: str) -> admission_pb2.QueueLoad:
+    found = await jobs.site.root.all(admission_pb2.ListLoadsRequest(cluster=jobs.site.cluster), "loads")
+    (one,) = [each for each in found if each.queue == jobs.site.name(word)]
+    assert isinstance(one, admission_pb2.QueueLoad)
+    return one
+
+
+async def decisions(jobs: AdmissionSite, caller: Caller | None = None, **chosen: Any) -> list[str]:
+    """Jobs and kinds, newest first."""
+    request = admission_pb2.ListDecisionsRequest(page_size=2, **chosen)
+    found = await (caller or jobs.site.root).all(request, "decisions")
+    name = admission_pb2.DecisionKind.Name
+    return [f"{each.key.job_id[0]} {name(each.kind).removeprefix('DECISION_KIND_')}" for each in found]
+
+
+async def listed(jobs: AdmissionSite, **chosen: Any) -> list[str]:
+    request = admission_pb2.ListWorkloadsRequest(queue=jobs.site.name("q"), page_size=2, **chosen)
+    return [each.key.job_id[0] for each in await jobs.site.root.all(request, "workloads")]
+
+
+def shortages(story: admission_pb2.ExplainWorkloadResponse) -> list[tuple[str, int, int]]:
+    return [(each.resource, each.asked, each.free) for each in story.waiting.shortages]
+
+
+async def simulate(
+    jobs: AdmissionSite, *workloads: workload_pb2.Workload, **change: Any
+) -> Sequence[admission_pb2.SimulatedWorkload]:
+    request = admission_pb2.SimulateRequest(workloads=workloads, **change)
+    found: Sequence[admission_pb2.SimulatedWorkload] = (await jobs.site.root(request)).workloads
+    return found
+
+
+async def supposed(jobs: AdmissionSite, word: str, **fields: Any) -> queue_pb2.Queue:
+    """A queue with other fields than it has."""
+    found = await jobs.site.get(word)
+    found.MergeFrom(queue_pb2.Queue(**fields))
+    return found
+
+
+async def test_a_full_queue_is_named_with_what_it_lacks(jobs: AdmissionSite) -> None:
+    await jobs.site.create("small", "q", max={"cpu": 3000, "memory": 64 * GI})
+    await jobs.start("a", "small", cores=2)
+    await jobs.wait("b", "small", cores=2)
+    story = await jobs.until_waits("b", W.PENDING_REASON_QUEUE_FULL)
+    assert story.workload.pending_reason == W.PENDING_REASON_QUEUE_FULL
+    assert story.waiting.queue == jobs.site.name("small")
+    assert shortages(story) == [("cpu", 2000, 1000)]
+    assert jobs.site.name("small") in story.waiting.message
+    assert "2 cores of cpu asked, 1 core free" in story.waiting.message
+    assert not story.waiting.HasField("kept_until")
+    assert (story.waiting.position.position, story.waiting.position.waiting) == (1, 1)
+
+
+async def test_full_machines_are_no_queue(jobs: AdmissionSite) -> None:
+    await jobs.site.create("other")
+    await jobs.start("a", "other", cores=7, replicas=4)
+    await jobs.wait("b", "q", cores=5)
+    story = await jobs.until_waits("b", W.PENDING_REASON_NOTHING_TO_BORROW)
+    assert (story.waiting.queue, shortages(story)) == ("", [("cpu", 5000, 4000)])
+    assert "guaranteed" in story.waiting.message
+
+
+async def test_machines_that_became_too_small_are_told(jobs: AdmissionSite) -> None:
+    await jobs.start("a", "q", cores=8, replicas=4)
+    await jobs.wait("b", "q", cores=8)
+    jobs.cores = 4
+    await jobs.report(4)
+    story = await jobs.until_waits("b", W.PENDING_REASON_NO_MACHINE)
+    assert shortages(story) == [("cpu", 8000, 4000)]
+    assert "Ask for less" in story.waiting.message
+
+
+async def test_limits_of_users_and_of_jobs_are_told(jobs: AdmissionSite) -> None:
+    await jobs.site.create("users", max_per_user={"cpu": 2000})
+    await jobs.site.create("few", max_jobs=1)
+    await jobs.start("a", "users", cores=2, user="ann")
+    await jobs.start("b", "users", cores=2, user="bob")
+    await jobs.wait("c", "users", user="ann")
+    story = await jobs.until_waits("c", W.PENDING_REASON_USER_LIMIT)
+    assert story.waiting.queue == jobs.site.name("users")
+    assert "'ann'" in story.waiting.message
+    await jobs.start("d", "few")
+    await jobs.wait("e", "few")
+    story = await jobs.until_waits("e", W.PENDING_REASON_JOB_LIMIT)
+    assert (story.waiting.queue, shortages(story)) == (jobs.site.name("few"), [])
+
+
+async def test_in_a_strict_queue_the_first_is_named(jobs: AdmissionSite) -> None:
+    await jobs.site.create("strict", order_policy=queue_pb2.ORDER_POLICY_STRICT_FIFO)
+    await jobs.start("a", "strict", cores=8)
+    await jobs.wait("b", "strict", cores=8, replicas=4)
+    await jobs.wait("c", "strict")
+    story = await jobs.until_waits("c", W.PENDING_REASON_BEHIND)
+    assert story.waiting.behind == jobs.key("b")
+    assert jobs.key("b").job_id in story.waiting.message
+    assert story.waiting.position.position == 2
+
+
+async def test_room_is_kept_for_whoever_was_passed_over_too_long(hasty: AdmissionSite) -> None:
+    await hasty.start("a", "q", cores=8, replicas=2)
+    await hasty.wait("b", "q", cores=8, replicas=4)
+    late = 0
+
+    async def looked_at() -> admission_pb2.ExplainWorkloadResponse | None:
+        story = await hasty.explain(f"late{late}")
+        passes = story.workload.state == ADMITTED
+        return story if passes or story.waiting.reason == W.PENDING_REASON_RESERVED else None
+
+    async def kept() -> bool:
+        nonlocal late
+        late += 1
+        await hasty.submit(hasty.workload(f"late{late}", "q"))
+        story = await eventually(looked_at)
+        if story.workload.state == ADMITTED:
+            await hasty.release(f"late{late}")
+        return story.workload.state != ADMITTED
+
+    await eventually(kept)
+    story = await hasty.explain("b")
+    assert story.waiting.HasField("kept_until")
+    assert list(story.waiting.leaving) == []
+    assert story.decisions[-1].kind == admission_pb2.DECISION_KIND_KEEP
+    assert story.waiting.reason == W.PENDING_REASON_RESERVED
+    busy = await load(hasty, "q")
+    assert (busy.kept.amounts["cpu"], dict(busy.leaving.amounts)) == (32_000, {})
+    await hasty.release("a")
+    await hasty.until("b", ADMITTED)
+
+
+async def test_a_position_counts_those_of_the_queue_and_how_fast_they_go(jobs: AdmissionSite) -> None:
+    await jobs.site.create("other")
+    await jobs.start("a", "q", cores=8, replicas=4)
+    for job, priority in (("b", 0), ("c", 5), ("d", 0)):
+        await jobs.wait(job, "q", priority=priority)
+    await jobs.wait("e", "other")
+    found = [await jobs.site.root(admission_pb2.GetPositionRequest(key=jobs.key(job))) for job in "cbdea"]
+    assert [(each.position, each.waiting) for each in found] == [(1, 3), (2, 3), (3, 3), (1, 1), (0, 0)]
+    assert [each.estimate.seconds for each in found] == [60, 120, 180, 0, 0]
+    assert [each.HasField("estimate") for each in found] == [True, True, True, False, False]
+
+
+async def test_a_list_has_those_admitted_and_then_those_that_wait(jobs: AdmissionSite) -> None:
+    await jobs.start("a", "q", cores=8, replicas=2, user="ann")
+    await jobs.start("b", "q", cores=8, replicas=2, user="bob")
+    await jobs.wait("c", "q", user="ann")
+    await jobs.wait("d", "q", user="ann", priority=5)
+    await jobs.wait("e", "q", user="bob")
+    assert await listed(jobs) == ["a", "b", "d", "c", "e"]
+    assert await listed(jobs, user="ann") == ["a", "d", "c"]
+    assert await listed(jobs, states=[PENDING]) == ["d", "c", "e"]
+    assert await listed(jobs, states=[PENDING, ADMITTED], user="bob") == ["b", "e"]
+    assert await listed(jobs, user="nobody") == []
+    with pytest.raises(QueueNotFound):
+        await jobs.site.root(admission_pb2.ListWorkloadsRequest(queue="none"))
+
+
+async def test_loads_are_summed_up_the_tree(jobs: AdmissionSite) -> None:
+    await jobs.site.create("rich", min={"cpu": 16_000})
+    await jobs.site.create("below", "q")
+    for job in "abcd":
+        await jobs.start(job, "below", cores=8)
+    await jobs.wait("w", "q")
+    found = [await load(jobs, word) for word in ("q", "below")]
+    assert [each.used.amounts["cpu"] for each in found] == [32_000, 32_000]
+    assert [(each.admitted, each.waiting, each.admissions) for each in found] == [(4, 1, 4), (4, 0, 4)]
+    assert min(each.share for each in found) > 0
+    await jobs.wait("r", "rich", cores=8)
+    await jobs.until("d", EVICTING)
+    busy, rich = await load(jobs, "q"), await load(jobs, "rich")
+    assert (busy.leaving.amounts["cpu"], busy.evictions, busy.used.amounts["cpu"]) == (8000, 1, 32_000)
+    assert (rich.kept.amounts["cpu"], rich.waiting, dict(rich.used.amounts)) == (8000, 1, {})
+    assert rich.share == 0
+    await jobs.release("d", EVICTED)
+    await jobs.until("r", ADMITTED)
+    below = admission_pb2.ListLoadsRequest(queue=jobs.site.name("q"), page_size=1)
+    names = [each.queue for each in await jobs.site.root.all(below, "loads")]
+    assert names == sorted([jobs.site.name("below"), jobs.site.name("q")])
+
+
+async def test_decisions_are_listed_by_what_is_asked_for(jobs: AdmissionSite) -> None:
+    await jobs.site.create("other")
+    await jobs.start("a", "q")
+    await jobs.start("b", "other")
+    await jobs.site.root(queue_pb2.DrainQueueRequest(name=jobs.site.name("q")))
+    await jobs.until("a", EVICTING)
+    await jobs.release("a", EVICTED)
+    queue = jobs.site.name("q")
+    assert await decisions(jobs, queue=queue) == ["a REQUEUE", "a EVICT", "a ADMIT"]
+    assert await decisions(jobs, job_id=jobs.key("b").job_id) == ["b ADMIT"]
+    kinds = [admission_pb2.DECISION_KIND_EVICT, admission_pb2.DECISION_KIND_ADMIT]
+    assert await decisions(jobs, queue=queue, kinds=kinds) == ["a EVICT", "a ADMIT"]
+    newest = (await jobs.explain("a")).decisions[-1]
+    assert await decisions(jobs, queue=queue, since=newest.time) == ["a REQUEUE"]
+    assert newest.key == jobs.key("a", 2)
+
+
+async def test_a_simulation_says_what_would_become_of_workloads(jobs: AdmissionSite) -> None:
+    await jobs.start("a", "q", cores=8, replicas=3)
+    fits, waits, never, nowhere = await simulate(
+        jobs,
+        jobs.workload("b", "q", cores=8),
+        jobs.workload("c", "q", cores=8),
+        jobs.workload("d", "q", cores=9),
+        jobs.workload("a", "q", cores=1),
+    )
+    assert fits.admitted
+    assert (waits.admitted, waits.waiting.reason) == (False, W.PENDING_REASON_NOTHING_TO_BORROW)
+    assert never.refusal.reason == "NEVER_FITS"
+    assert nowhere.refusal.reason == "WORKLOAD_EXISTS"
+    with pytest.raises(WorkloadNotFound):
+        await jobs.get("b")
+    with pytest.raises(QueueNotFound):
+        await simulate(jobs, queues=[await supposed(jobs, "q", name="none")])
+
+
+async def test_a_simulation_may_suppose_other_queues_and_machines(jobs: AdmissionSite) -> None:
+    for job in "abcd":
+        await jobs.start(job, "q", cores=8)
+    await jobs.site.create("rich", preemption_policy=queue_pb2.PREEMPTION_POLICY_NEVER)
+    wanted = jobs.workload("r", "rich", cores=8)
+    assert not (await simulate(jobs, wanted))[0].admitted
+    more = node("more", cpu=8000, memory=64 * GI)
+    more.cluster = jobs.site.cluster
+    assert (await simulate(jobs, wanted, nodes=[more]))[0].admitted
+    gone = [admission_pb2.GoneNode(cluster=jobs.site.cluster, name="n0")]
+    assert not (await simulate(jobs, wanted, nodes=[more], gone=gone))[0].admitted
+    rich = await supposed(jobs, "rich", preemption_policy=queue_pb2.PREEMPTION_POLICY_RECLAIM_ONLY)
+    rich.min.amounts["cpu"] = 8000
+    reply = await jobs.site.root(admission_pb2.SimulateRequest(workloads=[wanted], queues=[rich]))
+    assert reply.workloads[0].admitted
+    (evicted,) = [each for each in reply.decisions if each.kind == admission_pb2.DECISION_KIND_EVICT]
+    assert (evicted.key, evicted.beneficiary) == (jobs.key("d"), jobs.key("r"))
+    assert (await jobs.get("d")).state == ADMITTED
+    assert not (await jobs.site.get("rich")).min.amounts
+    gone = [admission_pb2.GoneNode(cluster=jobs.site.cluster, name=f"n{n}") for n in range(4)]
+    assert (await simulate(jobs, wanted, gone=gone))[0].refusal.reason in ("NEVER_FITS", "RESOURCE_NOT_DECLARED")
+
+
+async def refused(caller: Caller, request: Message) -> type[Problem]:
+    with pytest.raises(Problem) as found:
+        await caller(request)
+    return type(found.value)
+
+
+async def test_a_user_is_told_only_of_queues_granted_to_it(jobs: AdmissionSite) -> None:
+    user, caller = await jobs.site.add_user()
+    await jobs.site.create("mine")
+    await jobs.start("a", "q")
+    await jobs.start("b", "mine")
+    await jobs.site.grant(user, "mine")
+    queue = jobs.site.name("q")
+    for request in (
+        admission_pb2.GetWorkloadRequest(key=jobs.key("a")),
+        admission_pb2.GetPositionRequest(key=jobs.key("a")),
+        admission_pb2.ExplainWorkloadRequest(key=jobs.key("a")),
+        admission_pb2.ListWorkloadsRequest(queue=queue),
+        admission_pb2.ListDecisionsRequest(queue=queue),
+        admission_pb2.SimulateRequest(workloads=[jobs.workload("c", "q")]),
+    ):
+        assert await refused(caller, request) is QueueNotGranted
+    supposing = admission_pb2.SimulateRequest(queues=[await supposed(jobs, "mine", weight=5)])
+    assert await refused(caller, supposing) is PermissionDenied
+    assert (await caller(admission_pb2.GetWorkloadRequest(key=jobs.key("b")))).workload.state == ADMITTED
+    assert (await caller(admission_pb2.SimulateRequest(workloads=[jobs.workload("c", "mine")]))).workloads[0].admitted
+    mine = [each.queue for each in await caller.all(admission_pb2.ListLoadsRequest(), "loads")]
+    assert mine == [jobs.site.name("mine")]
+    assert await decisions(jobs, caller) == ["b ADMIT"]
+    assert await decisions(jobs, caller, job_id=jobs.key("a").job_id) == []
+    await jobs.release("a")
+    assert await refused(caller, admission_pb2.GetWorkloadRequest(key=jobs.key("a"))) is QueueNotGranted
