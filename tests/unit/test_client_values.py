@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import paddleflow
-from paddleflow.models import Cluster, Flavour, Queue
+from paddleflow.models import Cluster, Flavour, Node, Queue, Release, RoleRequest, Workload, WorkloadKey
 from paddleflow.problems import InvalidArgument
 from paddleflow.queue.v1 import queue_pb2
 from paddleflow.sync import PaddleFlow
@@ -17,6 +17,7 @@ from support.fake_paddleflow import FakePaddleFlow
 from support.fake_services import PASSWORD
 
 HUGE = 2**70
+KEY = WorkloadKey("a", 1)
 
 
 @pytest.fixture
@@ -45,6 +46,16 @@ def client(fake: FakePaddleFlow) -> Iterator[PaddleFlow]:
         (lambda client: client.flavours.create(Flavour("f", {"cpu": 0.5})), "amounts"),  # type: ignore[dict-item]
         (lambda client: client.users.create("alice", "\udcff"), "password"),
         (lambda client: client.tokens.create("t", lifetime=timedelta(days=999_999_999)), "lifetime"),
+        (lambda client: client.workloads.submit([Workload(KEY, "q", priority=HUGE)]), "priority"),
+        (lambda client: client.workloads.submit([Workload(KEY, "q", roles=[RoleRequest("r", HUGE)])]), "min_replicas"),
+        (lambda client: client.workloads.submit([Workload(KEY, "q", grace_period=timedelta.max)]), "grace_period"),
+        (lambda client: client.workloads.release([Release(KEY, "gone")]), "ReleaseOutcome"),  # type: ignore[arg-type]
+        (lambda client: client.workloads.resize(KEY, "g", {"worker": HUGE}), "surplus"),
+        (lambda client: client.workloads.get(WorkloadKey("\udcff")), "job_id"),
+        (lambda client: client.workloads.page("q", states=["gone"]), "WorkloadState"),
+        (lambda client: client.workloads.decision_page(kinds=["guess"]), "DecisionKind"),
+        (lambda client: client.workloads.simulate(nodes=[Node("n", cluster=7)]), "cluster"),  # type: ignore[arg-type]
+        (lambda client: next(client.workloads.watch(queues=[7])), "queues"),
         (lambda client: client.audit.page(since=datetime(2026, 5, 1)), "since"),  # noqa: DTZ001
     ],
 )

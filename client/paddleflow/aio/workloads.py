@@ -64,13 +64,13 @@ class Workloads:
 
     async def submit(self, workloads: Iterable[Workload], *, request_id: str = "") -> Sequence[WorkloadResult]:
         """Lets workloads wait, at most 1000 at once; each is taken or refused by itself."""
-        request = build(admission_pb2.SubmitWorkloadsRequest, workloads=map(workload_to_wire, workloads))
+        request = build(admission_pb2.SubmitWorkloadsRequest, workloads=[workload_to_wire(each) for each in workloads])
         reply = await self._session.change(self._stub.SubmitWorkloads, request, request_id)
         return [result_from_wire(result) for result in reply.results]
 
     async def release(self, releases: Iterable[Release], *, request_id: str = "") -> Sequence[WorkloadResult]:
         """Ends attempts, at most 1000 at once: what they held is free, and those that wait wait no more."""
-        request = build(admission_pb2.ReleaseWorkloadsRequest, releases=map(release_to_wire, releases))
+        request = build(admission_pb2.ReleaseWorkloadsRequest, releases=[release_to_wire(each) for each in releases])
         reply = await self._session.change(self._stub.ReleaseWorkloads, request, request_id)
         return [result_from_wire(result) for result in reply.results]
 
@@ -85,7 +85,7 @@ class Workloads:
 
     async def report_running(self, reports: Iterable[RunningReport], *, request_id: str = "") -> None:
         """Says that workloads have begun to run, at most 1000 at once; unknown ones are passed over."""
-        request = build(admission_pb2.ReportRunningRequest, reports=map(report_to_wire, reports))
+        request = build(admission_pb2.ReportRunningRequest, reports=[report_to_wire(each) for each in reports])
         await self._session.change(self._stub.ReportRunning, request, request_id)
 
     async def resume(self, key: WorkloadKey, *, request_id: str = "") -> Workload:
@@ -142,9 +142,9 @@ class Workloads:
         """
         request = build(
             admission_pb2.SimulateRequest,
-            workloads=map(workload_to_wire, workloads),
-            queues=map(queue_to_wire, queues),
-            nodes=map(placed_node_to_wire, nodes),
+            workloads=[workload_to_wire(workload) for workload in workloads],
+            queues=[queue_to_wire(queue) for queue in queues],
+            nodes=[placed_node_to_wire(node) for node in nodes],
             gone=[build(admission_pb2.GoneNode, cluster=node.cluster, name=node.name) for node in gone],
         )
         return simulation_from_wire(await self._session.call(self._stub.Simulate, request))

@@ -107,7 +107,7 @@ def decisions(
 @click.argument("job", shell_complete=complete_job)
 @pass_invocation
 def resume(invocation: Invocation, job: str) -> None:
-    """Let a job wait again that is held because it could not be started too often."""
+    """Let a job wait again that is held because it was not started too often. For root."""
     known, key = invocation.paddleflow().workloads, WorkloadKey.parse(job)
     attempt = key if key.attempt else known.get(key).key
     resumed = known.resume(attempt)

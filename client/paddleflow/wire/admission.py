@@ -54,7 +54,7 @@ def report_to_wire(report: RunningReport) -> admission_pb2.RunningReport:
 def placed_node_to_wire(node: Node) -> cluster_pb2.Node:
     """A machine that would be there, with the cluster it would be in."""
     message = node_to_wire(node)
-    message.cluster = node.cluster
+    message.MergeFrom(build(cluster_pb2.Node, cluster=node.cluster))
     return message
 
 
