@@ -6,6 +6,7 @@ import json
 import re
 import signal
 import subprocess
+from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -14,13 +15,23 @@ from hypothesis import strategies as st
 
 from paddleflow.cli.parameters import duration, lasting
 from paddleflow.cli.supposition import read_supposition
-from paddleflow.models import GoneNode, Node, OrderPolicy, PreemptionPolicy, Queue, RoleRequest, Workload, WorkloadKey
+from paddleflow.models import (
+    GoneNode,
+    Node,
+    OrderPolicy,
+    PendingReason,
+    PreemptionPolicy,
+    Queue,
+    RoleRequest,
+    Workload,
+    WorkloadKey,
+)
 from paddleflow.problems import InvalidArgument, NoLeader
 from paddleflow.queue.v1 import admission_pb2, queue_pb2
 from support.command_line import CommandLine
 from support.fake_admission import occupy
 from support.fake_paddleflow import FakePaddleFlow
-from support.repository import BIN
+from support.repository import BIN, ROOT
 
 ALL = b"""
 workloads:
@@ -139,20 +150,54 @@ def test_queues_are_shown_also_where_nobody_knows_what_they_use(
     assert "busy" in result.stdout
 
 
-def test_top_looks_again_and_again_and_ends_quietly(fake: FakePaddleFlow, command_line: CommandLine) -> None:
+@pytest.fixture
+def topping(fake: FakePaddleFlow, command_line: CommandLine) -> Iterator[subprocess.Popen[str]]:
+    """`paddleflow queue top --watch` of one queue, into a pipe."""
     occupy(fake.world)
     fake.world.queues = {"busy": queue_pb2.Queue(name="busy")}
-    environ = {"PADDLEFLOW_CONFIG": str(command_line.config)}
-    command = [str(BIN / "paddleflow"), "queue", "top", "--watch", "--every", "0.1"]
-    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        lines = [process.stdout.readline() for _ in range(6)]
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=20)
-    assert process.returncode == 130
+    with subprocess.Popen(
+        [str(BIN / "paddleflow"), "queue", "top", "--watch", "--every", "0.1"],
+        env={"PADDLEFLOW_CONFIG": str(command_line.config)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        yield process
+        process.kill()
+
+
+def test_top_looks_again_and_again_and_ends_quietly(topping: subprocess.Popen[str]) -> None:
+    assert topping.stdout is not None
+    lines = [topping.stdout.readline() for _ in range(6)]
+    topping.send_signal(signal.SIGINT)
+    _, err = topping.communicate(timeout=20)
+    assert (topping.returncode, err) == (130, "")
     assert [bool(re.fullmatch(r"\d\d:\d\d:\d\d\n", line)) for line in lines] == [True, False, False] * 2
     assert lines[1] == lines[4]
     assert "\x1b" not in "".join(lines)
+
+
+def test_top_goes_on_when_somebody_leads_again(fake: FakePaddleFlow, topping: subprocess.Popen[str]) -> None:
+    assert topping.stdout is not None
+    assert topping.stderr is not None
+    assert topping.stdout.readline()
+    fake.world.failing = {"ListLoads": NoLeader("there is no leader")}
+    assert topping.stderr.readline() == "there is no leader; trying again\n"
+    fake.world.loads[0].waiting = 77
+    fake.world.failing = {}
+    assert any("waiting 77" in line for line in iter(topping.stdout.readline, ""))
+
+
+def test_top_of_a_server_that_does_not_lead_from_the_start_fails(
+    fake: FakePaddleFlow, command_line: CommandLine
+) -> None:
+    fake.world.failing = {"ListLoads": NoLeader("there is no leader")}
+    assert command_line.run("queue top --watch").exit_code == 3
+
+
+def test_every_reason_is_told_of_in_the_page_on_admission() -> None:
+    page = (ROOT / "docs" / "howto" / "admission.md").read_text()
+    assert [reason for reason in PendingReason if reason and f"\n| `{reason}` |" not in page] == []
 
 
 def test_top_in_json_can_be_read(fake: FakePaddleFlow, command_line: CommandLine) -> None:

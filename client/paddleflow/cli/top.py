@@ -18,11 +18,14 @@ from paddleflow.cli.tree import FINE, PLAIN, Brush, Place, amounts_line, find, l
 from paddleflow.cli.verbs import Invocation, Verb, pass_invocation
 from paddleflow.models.admission import QueueLoad
 from paddleflow.models.queues import Queue, QueueState
+from paddleflow.problems import Unavailable
 from paddleflow.quantity import format_resources, round_amount
 
 if TYPE_CHECKING:
     from paddleflow.sync import PaddleFlow
 
+PATIENCE = 60.0
+"""Seconds for which a server that answered before may be away, as it is while another instance takes the lead."""
 USUAL_WEIGHT = 100
 """The weight at which the share that is shown is just the part that a queue borrows of what it could."""
 HEADINGS = [
@@ -74,9 +77,16 @@ def top(
     """
     paddleflow, printer, names = invocation.paddleflow(), invocation.printer, parse_words(resource)
     _show(_look(paddleflow, queuename, clustername), printer, names, watching=watching)
+    seen = time.monotonic()
     while watching:
         time.sleep(every)
-        _show(_look(paddleflow, queuename, clustername), printer, names, watching=True)
+        try:
+            _show(_look(paddleflow, queuename, clustername), printer, names, watching=True)
+            seen = time.monotonic()
+        except Unavailable as problem:
+            if time.monotonic() - seen > PATIENCE:
+                raise
+            click.echo(f"{problem.message}; trying again", err=True)
 
 
 def _look(paddleflow: PaddleFlow, name: str | None, cluster: str) -> Look:
