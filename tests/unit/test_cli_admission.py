@@ -26,7 +26,7 @@ from paddleflow.models import (
     Workload,
     WorkloadKey,
 )
-from paddleflow.problems import InvalidArgument, NoLeader
+from paddleflow.problems import Internal, InvalidArgument, NoLeader, Problem
 from paddleflow.queue.v1 import admission_pb2, queue_pb2
 from support.command_line import CommandLine
 from support.fake_admission import occupy
@@ -138,15 +138,19 @@ def test_a_job_without_attempt_is_resumed_by_its_last(fake: FakePaddleFlow, comm
     assert asked.key.attempt == 4
 
 
-@pytest.mark.parametrize("command", ["queue tree", "queue show busy"])
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [("queue tree", NoLeader("no leader")), ("queue show busy", Internal("Method not found!"))],
+    ids=["no leader", "an older server"],
+)
 def test_queues_are_shown_also_where_nobody_knows_what_they_use(
-    fake: FakePaddleFlow, command_line: CommandLine, command: str
+    fake: FakePaddleFlow, command_line: CommandLine, command: str, problem: Problem
 ) -> None:
     command_line.output("queue create busy default 8 16Gi")
-    fake.world.failing = {"ListLoads": NoLeader("there is no leader")}
+    fake.world.failing = {"ListLoads": problem}
     result = command_line.run(command)
     assert result.exit_code == 0
-    assert result.stderr == "what is used is not known: there is no leader\n"
+    assert result.stderr == f"what is used is not known: {problem.message}\n"
     assert "busy" in result.stdout
 
 
