@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 
+import grpc
+from grpc import aio
+
 from bench.queue_load import BATCH, Load, load, workload
 from paddleflow.queue.v1 import queue_pb2
 from support.figures import Figure
 
-TOP = "top"
+TOP = "all"
+"""Sorts before the others: the first page of loads holds it."""
 PLENTY = 10**12
 RUNNING = 10_000
 KUEUE = 42.7
@@ -53,11 +57,23 @@ async def restart(queues: int, pending: int) -> list[Figure]:
         begun = time.perf_counter()
         site.process.start()
         await site.queue("more", least=1, most=1)
-        await site.submit([workload("first", "more", 1)])
+        while not await submitted(site):  # noqa: ASYNC110 - another process begins to lead
+            await asyncio.sleep(0.05)
         await site.until_admitted("more", 1)
         seconds = time.perf_counter() - begun
     what = f"restart to the first admission, {pending:,} wait and {RUNNING:,} run"
     return [Figure(what, seconds, "s", at_most=5.0)]
+
+
+async def submitted(site: Load) -> bool:
+    """False as long as nobody leads."""
+    try:
+        await site.submit([workload("first", "more", 1)])
+    except aio.AioRpcError as error:
+        if error.code() is not grpc.StatusCode.UNAVAILABLE:
+            raise
+        return False
+    return True
 
 
 async def build(site: Load, queues: int, least: int = PLENTY // 10**4) -> None:

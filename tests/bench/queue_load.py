@@ -80,7 +80,7 @@ class Load:
 
     async def admitted(self, queue: str) -> int:
         """Workloads of a queue, and of those below it, that hold something."""
-        request = admission_pb2.ListLoadsRequest(queue=queue, page_size=1000)
+        request = admission_pb2.ListLoadsRequest(queue=queue, page_size=1)
         reply = await self.admission.ListLoads(request, metadata=self.metadata, timeout=PATIENCE)
         return next(load.admitted for load in reply.loads if load.queue == queue)
 

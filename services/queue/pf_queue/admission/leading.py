@@ -8,9 +8,11 @@ nobody knows what of it is stored: then the state is read anew.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -144,14 +146,22 @@ class Leading:
         async with self._database.change() as change:
             await self._fence(change, lease)
             self._set_clock(micros(change.time))
-        engine = Engine(self._tuning, self._patience)
-        async with self._database.snapshot() as snapshot:
-            self._tree = await self._store.tree(snapshot)
-            engine.arrange(await self._layouts.read(snapshot), self._now())
-            engine.restore(await self._store.unfinished(snapshot), self._now())
+        with _uncollected():
+            engine = await self._read()
         seconds = round(self._clock.monotonic() - begun, 3)
         told = {"workloads": len(engine.records), "seconds": seconds, "fence": lease.fence}
         logger.info("admission leads", extra=told)
+        return engine
+
+    async def _read(self) -> Engine:
+        engine = Engine(self._tuning, self._patience)
+        async with self._database.snapshot() as snapshot:
+            self._tree = await self._store.tree(snapshot)
+            layout = await self._layouts.read(snapshot)
+            records = await self._store.unfinished(snapshot)
+        engine.arrange(layout, self._now())
+        # In a thread, because it may take seconds, and the lease must be renewed meanwhile.
+        await asyncio.to_thread(engine.restore, records, self._now())
         return engine
 
     async def _turn(self, engine: Engine, lease: Lease) -> None:
@@ -243,6 +253,19 @@ class Leading:
         self._engine = None
         while self._calls:
             _fail(self._calls.popleft(), NoLeader(retry_after=1.0))
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Inside, no garbage is looked for: to do so among all that comes to stay takes longer than to make it, and nothing
+    else runs meanwhile. What is there at the end is never looked at again.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def _answer(call: _Call[Any]) -> None:

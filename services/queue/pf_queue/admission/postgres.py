@@ -21,6 +21,9 @@ RETENTIONS = (
     Retention("decisions", "time", timedelta(days=7)),
 )
 
+AT_ONCE = 2000
+"""Workloads read by one query: between two of them the process renews its lease and answers its callers."""
+
 
 class PostgresWorkloadStore:
     """Fulfils `WorkloadStore` over a `PostgresDatabase`."""
@@ -29,7 +32,12 @@ class PostgresWorkloadStore:
         self._sql: Mapping[str, str] = load_queries("pf_queue.admission")
 
     async def unfinished(self, view: View) -> Sequence[Record]:
-        return [_record(row) for row in await rows(view).fetch(self._sql["unfinished"])]
+        found: list[Record] = []
+        after = ""
+        while page := await rows(view).fetch(self._sql["unfinished"], after, AT_ONCE):
+            found += [_record(row) for row in page]
+            after = page[-1]["id"]
+        return found
 
     async def over(self, view: View, ids: Sequence[str]) -> Sequence[Record]:
         return [_record(row) for row in await rows(view).fetch(self._sql["over"], list(ids))]

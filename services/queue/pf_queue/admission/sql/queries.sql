@@ -1,7 +1,7 @@
 -- Queries on workloads. A filter that is null matches all.
 
 -- unfinished --
-select spec, standing from workloads
+select id, spec, standing from workloads where id > $1 order by id limit $2
 
 -- over --
 select spec, standing from workloads_over where id = any ($1)
