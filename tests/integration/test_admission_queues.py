@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from paddleflow.problems import QueueNotEmpty, QueueNotFound
-from paddleflow.queue.v1 import cluster_pb2, queue_pb2, workload_pb2
+from paddleflow.queue.v1 import admission_pb2, cluster_pb2, queue_pb2, workload_pb2
 from support.admission_site import (
     ADMITTED,
     EVICTED,
@@ -104,6 +104,20 @@ async def test_a_queue_that_is_held_admits_nothing_until_it_is_open(jobs: Admiss
     assert (await jobs.get("a")).state == ADMITTED
     await jobs.site.root(queue_pb2.OpenQueueRequest(name=jobs.site.name("q")))
     await jobs.until("b", ADMITTED)
+
+
+async def test_no_room_is_kept_in_a_queue_that_is_held(jobs: AdmissionSite) -> None:
+    await borrow_all(jobs)
+    await jobs.wait("r", "rich", cores=8)
+    await jobs.until_waits("r", workload_pb2.PENDING_REASON_RECLAIMING)
+    await jobs.site.root(queue_pb2.HoldQueueRequest(name=jobs.site.name("rich")))
+    story = await jobs.until_waits("r", workload_pb2.PENDING_REASON_QUEUE_HELD)
+    assert not story.waiting.HasField("kept_until")
+
+    async def told() -> bool:
+        return (await jobs.explain("r")).decisions[-1].kind == admission_pb2.DECISION_KIND_KEEP_NO_MORE
+
+    await eventually(told)
 
 
 async def test_a_queue_that_is_drained_sends_back_what_it_has(jobs: AdmissionSite) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
 from fixtures_queue import own_database
+from paddleflow.common.v1 import event_pb2
 from paddleflow.problems import GrantMismatch, WorkloadNotFound, WorkloadStateConflict
 from paddleflow.queue.v1 import admission_pb2, queue_pb2, workload_pb2
 from support.admission_site import (
@@ -232,6 +234,18 @@ async def test_a_job_has_one_attempt_at_a_time(jobs: AdmissionSite) -> None:
     assert (await jobs.until("j", PENDING)).key.attempt == 2
 
 
+async def test_the_facts_about_a_job_are_numbered_over_its_attempts(jobs: AdmissionSite) -> None:
+    head = (await jobs.site.root(event_pb2.GetEventHeadRequest())).head
+    for attempt in (1, 2):
+        await jobs.start("j", "q", attempt=attempt)
+        await jobs.release("j")
+    batch = (await jobs.site.root(event_pb2.ListEventsRequest(after=head, limit=1000))).batch
+    subject = f"workload/{jobs.key('j').job_id}"
+    versions = [event.subject_version for event in batch.events if event.subject == subject]
+    assert len(versions) == 6
+    assert versions == sorted(set(versions))
+
+
 async def test_a_retry_that_the_job_submits_is_the_last_attempt(jobs: AdmissionSite) -> None:
     await jobs.start("j", "q")
     await jobs.release("j")
@@ -285,3 +299,17 @@ async def test_unknown_workloads_and_old_grants_are_passed_over(jobs: AdmissionS
     ]
     await jobs.site.root(admission_pb2.ReportRunningRequest(reports=reports))
     assert (await jobs.get("j")).state == ADMITTED
+
+
+async def test_what_ends_is_found_at_every_moment(jobs: AdmissionSite) -> None:
+    names = [f"j{number}" for number in range(100)]
+    await jobs.submit(*(jobs.workload(name, "q", cores=0) for name in names))
+    await jobs.until(names[-1], ADMITTED)
+    releases = [admission_pb2.Release(key=jobs.key(name), outcome=FINISHED) for name in names]
+    for release in releases:
+        release.grant_id = f"{release.key.job_id}/1"
+    ending = asyncio.create_task(jobs.site.root(admission_pb2.ReleaseWorkloadsRequest(releases=releases)))
+    while not ending.done():
+        found = await asyncio.gather(*(jobs.get(name, attempt) for name in names[:10] for attempt in (0, 1)))
+        assert {each.key.attempt for each in found} == {1}
+    await ending

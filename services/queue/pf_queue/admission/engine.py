@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from paddleflow.problems import (
     Conflict,
-    NeverFits,
     QueueNotFound,
     QueueStateConflict,
     WorkloadExists,
@@ -19,7 +18,6 @@ from paddleflow.problems import (
     WorkloadStateConflict,
 )
 from pf_queue.admission.core.decisions import Admit, Book, Decision, Evict, Grow, Unbook
-from pf_queue.admission.core.impossible import impossible
 from pf_queue.admission.core.pool import Pool, Tuning
 from pf_queue.admission.core.replant import replanted
 from pf_queue.admission.core.workloads import Why
@@ -41,7 +39,7 @@ from pf_queue.admission.domain import (
 )
 from pf_queue.admission.layout import Layout, PoolId
 from pf_queue.admission.pace import Pace
-from pf_queue.admission.refusals import mismatch, never_fits, require_declared, still_over
+from pf_queue.admission.refusals import mismatch, require_declared, require_possible, still_over
 from pf_queue.admission.requeue import following
 from pf_queue.admission.restore import fill, resources_of, workload_of
 from pf_queue.quota.domain import QueueState
@@ -66,7 +64,7 @@ class Engine:
         self._over: dict[str, Record] = {}
         """The last that are over, so that a repeated call finds them before they are read from anywhere."""
         self._attempts: dict[str, str] = {}
-        """By job, its attempt that is not over."""
+        """By job, its last attempt; also if that is one of the last that are over."""
         self.admissions = Pace()
         self.evictions = Pace()
 
@@ -145,10 +143,9 @@ class Engine:
         self._touch(record)
         over = replace(record, state=WorkloadState.RELEASED, outcome=outcome, version=record.version + 1)
         del self.records[record.id]
-        self._attempts.pop(record.spec.key.job, None)
         self._effects.changed[record.id] = self._over[record.id] = over
         if len(self._over) > REMEMBERED:
-            del self._over[next(iter(self._over))]
+            self._forget(next(iter(self._over)))
         self._effects.facts.append(Released(over, None if record.holds else ()))
         if record.holds and outcome in (Outcome.EVICTED, Outcome.NOT_STARTED):
             self._requeue(over, pool, now)
@@ -219,6 +216,11 @@ class Engine:
         """The attempt of a job that is not over."""
         return self.records.get(self._attempts.get(job, ""))
 
+    def find(self, key: Key) -> Record | None:
+        """An attempt, for 0 the last; None if it is over for so long that it has to be read."""
+        id_ = str(key) if key.attempt else self._attempts.get(key.job, "")
+        return self.records.get(id_) or self._over.get(id_)
+
     def emptied(self) -> Sequence[str]:
         """The queues that are closing and have no workload any more."""
         closing = {name for name, state in self._layout.states.items() if state is QueueState.CLOSING}
@@ -235,15 +237,6 @@ class Engine:
             raise QueueNotFound(f"there is no queue {queue!r}")
         return self._pool(queue)
 
-    def impossible(self, spec: Spec) -> NeverFits | None:
-        """Why a workload can never run."""
-        pool = self._pool(spec.queue)
-        if not self._layout.pools[self._layout.pool_of[spec.queue]].reported:
-            return None
-        trial = Record(spec=spec, number=0, submitted=0)
-        found = impossible(pool, workload_of(trial, pool.yard.tree.space))
-        return never_fits(found) if found else None
-
     def _admissible(self, spec: Spec) -> Pool:
         """The pool of a workload that may wait there."""
         pool = self.pool_of(spec.queue)
@@ -251,8 +244,8 @@ class Engine:
         if state not in TAKING:
             raise QueueStateConflict(f"the queue {spec.queue!r} is {state} and takes no workloads; choose another")
         require_declared(pool, spec)
-        if (problem := self.impossible(spec)) is not None:
-            raise problem
+        if self._layout.pools[self._layout.pool_of[spec.queue]].reported:
+            require_possible(pool, spec)
         return pool
 
     def _wait(self, record: Record, pool: Pool, now: int) -> None:
@@ -350,6 +343,11 @@ class Engine:
     def _keep(self, record: Record) -> None:
         self.records[record.id] = self._effects.changed[record.id] = record
         self._attempts[record.spec.key.job] = record.id
+
+    def _forget(self, over: str) -> None:
+        job = self._over.pop(over).spec.key.job
+        if self._attempts.get(job) == over and over not in self.records:
+            del self._attempts[job]
 
     def _touch(self, record: Record) -> None:
         self._dirty[self._layout.pool_of[record.spec.queue]] = None

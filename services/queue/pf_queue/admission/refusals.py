@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from paddleflow.problems import GrantMismatch, NeverFits, ResourceNotDeclared
 from pf_queue.admission.core.amounts import UNLIMITED
-from pf_queue.admission.core.impossible import Impossible
+from pf_queue.admission.core.impossible import Impossible, impossible
 from pf_queue.admission.core.pool import Pool
 from pf_queue.admission.domain import Record, Spec
+from pf_queue.admission.restore import workload_of
 from pf_queue.resources import readable
 
 
@@ -33,7 +34,13 @@ def require_declared(pool: Pool, spec: Spec) -> None:
             raise ResourceNotDeclared(f"the queue {spec.queue!r} has no resource {name!r}", metadata={"resource": name})
 
 
-def never_fits(found: Impossible) -> NeverFits:
+def require_possible(pool: Pool, spec: Spec) -> None:
+    trial = Record(spec=spec, number=0, submitted=0)
+    if found := impossible(pool, workload_of(trial, pool.yard.tree.space)):
+        raise _never_fits(found)
+
+
+def _never_fits(found: Impossible) -> NeverFits:
     where = f"queue {found.queue!r}" if found.queue else "machines"
     if found.role and found.resource:
         asked, most = readable(found.resource, found.asked), readable(found.resource, found.most)

@@ -139,6 +139,12 @@ class Workloads:
         await self._know_queues([queue])
         return await self._leading.ask(lambda engine, _: _listed(engine, queue))
 
+    async def explained(self, standings: Sequence[Standing]) -> Sequence[Standing]:
+        """The same workloads as they are now, those that wait with the reason."""
+        return await self._leading.ask(
+            lambda engine, now: [_standing(engine, each.record.spec.key, now) or each for each in standings]
+        )
+
     async def position(self, caller: Principal, key: Key) -> Position:
         """Where a workload stands. Raises as `get`."""
         record = (await self.get(caller, key)).record
@@ -231,7 +237,7 @@ def _release(engine: Engine, ending: Ending, over: Mapping[str, Record], now: in
 
 
 def _standing(engine: Engine, key: Key, now: int) -> Standing | None:
-    record = engine.records.get(str(key)) if key.attempt else engine.last(key.job)
+    record = engine.find(key)
     if record is None:
         return None
     if record.state is not WorkloadState.PENDING:
