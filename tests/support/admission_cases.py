@@ -81,15 +81,16 @@ def _used(story: Story, said: Mapping[str, Mapping[str, int]], where: str) -> No
 def _waiting(story: Story, said: Mapping[str, Any], where: str) -> None:
     assert sorted(story.pool.waiting) == sorted(said), where
     for name, expected in said.items():
-        found = _explained(explain(story.pool, name, story.now))
+        position = story.pool.position(story.pool.waiting[name])
+        found = _explained(explain(story.pool, name, story.now), position)
         wanted = {"reason": expected} if isinstance(expected, str) else expected
         assert {key: found[key] for key in wanted} == wanted, (where, name)
 
 
-def _explained(explanation: Explanation) -> dict[str, Any]:
+def _explained(explanation: Explanation, position: int) -> dict[str, Any]:
     return {
         "reason": explanation.reason.value,
-        "position": explanation.position,
+        "position": position,
         "place": explanation.place or "machines",
         "short": {name: [short.asked, short.free] for name, short in explanation.short.items()},
         "behind": explanation.behind,

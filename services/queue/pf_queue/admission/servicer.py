@@ -87,7 +87,8 @@ class AdmissionServicer(admission_pb2_grpc.AdmissionServiceServicer):
         found = await self._workloads.in_queue(current_call().principal, chosen.queue)
         matching = [standing for standing in found if chosen.matches(standing.record)]
         page = await self._lists.page(request, render.cut(matching), render.place(matching))
-        workloads = [workload_message(standing.record, standing.reason) for standing in page.things]
+        explained = await self._workloads.explained(page.things)
+        workloads = [workload_message(standing.record, standing.reason) for standing in explained]
         return pb.ListWorkloadsResponse(workloads=workloads, next_page_token=page.next_token)
 
     async def GetPosition(self, request: pb.GetPositionRequest, _context: object) -> pb.GetPositionResponse:

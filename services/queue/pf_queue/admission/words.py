@@ -58,7 +58,7 @@ def _help(why: Explanation) -> str:
         case Reason.USER_LIMIT:
             return "It starts when another workload of this user ends."
         case Reason.QUEUE_HELD:
-            return "It starts after the queue was opened: paddleflow queue start."
+            return "It starts after the queue was opened: paddleflow queue open."
         case Reason.NO_MACHINE:
             return "Ask for less in each replica, or add machines."
         case _:

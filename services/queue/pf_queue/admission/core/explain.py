@@ -43,8 +43,6 @@ class Explanation:
     """Why a workload waits."""
 
     reason: Reason
-    position: int
-    """1 for the first of its queue."""
     place: str = ""
     """The queue that holds it up; empty for the machines, or if it is none."""
     short: dict[str, Shortage] = field(default_factory=dict)
@@ -55,36 +53,35 @@ class Explanation:
 def explain(pool: Pool, id_: str, now: int) -> Explanation:
     """Why a workload waits that is waiting."""
     workload = pool.waiting[id_]
-    position = pool.position(workload)
     place = pool.yard.place(workload.queue)
     if id_ in pool.misfits:
-        return Explanation(Reason.NO_MACHINE, position, short=_short_of_machines(pool, workload))
+        return Explanation(Reason.NO_MACHINE, short=_short_of_machines(pool, workload))
     if (stopped := next((at for at in place.path if at.admission is not Admission.OPEN), None)) is not None:
         reason = Reason.QUEUE_HELD if stopped.parent else Reason.CLUSTER_OFFLINE
-        return Explanation(reason, position, stopped.name)
+        return Explanation(reason, stopped.name)
     if (booking := pool.bookings.get(id_)) is not None:
         at, short = _refusal(pool, workload, place)
-        return Explanation(Reason.RESERVED if booking.starving else Reason.RECLAIMING, position, at, short)
+        return Explanation(Reason.RESERVED if booking.starving else Reason.RECLAIMING, at, short)
     if workload.not_before > now and not pool.contest.wish(id_, Tier.BASE):
-        return Explanation(Reason.BACKOFF, position)
+        return Explanation(Reason.BACKOFF)
     barrier = pool.contest.barrier(id_, Tier.BASE)
     if barrier is None:
         first = pool.contest.first(workload.queue) if place.strict else None
         if first is not None and first.id != id_:
-            return Explanation(Reason.BEHIND, position, place.name, behind=first.id)
-        return Explanation(Reason.NOT_CONSIDERED, position)
-    return _held_up(pool, workload, place, barrier, position)
+            return Explanation(Reason.BEHIND, place.name, behind=first.id)
+        return Explanation(Reason.NOT_CONSIDERED)
+    return _held_up(pool, workload, place, barrier)
 
 
-def _held_up(pool: Pool, workload: Workload, place: Place, barrier: Barrier, position: int) -> Explanation:
+def _held_up(pool: Pool, workload: Workload, place: Place, barrier: Barrier) -> Explanation:
     if barrier.user:
-        return Explanation(Reason.USER_LIMIT, position, barrier.place.name)
+        return Explanation(Reason.USER_LIMIT, barrier.place.name)
     if pool.bookings and pool.yard.held.refusal(place, workload.base) is None:
-        return Explanation(Reason.RESERVED, position, barrier.place.name)
+        return Explanation(Reason.RESERVED, barrier.place.name)
     at, short = _refusal(pool, workload, place)
     if not at:
-        return Explanation(Reason.NOTHING_TO_BORROW, position, at, short)
-    return Explanation(Reason.QUEUE_FULL if short else Reason.JOB_LIMIT, position, at, short)
+        return Explanation(Reason.NOTHING_TO_BORROW, at, short)
+    return Explanation(Reason.QUEUE_FULL if short else Reason.JOB_LIMIT, at, short)
 
 
 def _refusal(pool: Pool, workload: Workload, place: Place) -> tuple[str, dict[str, Shortage]]:
