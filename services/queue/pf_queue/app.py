@@ -50,6 +50,7 @@ from pf_queue.accounts.servicer import Lists as AccountLists
 from pf_queue.accounts.status import StoredTokenStatus
 from pf_queue.admission.layouts import StoredLayouts
 from pf_queue.admission.leading import Leading
+from pf_queue.admission.metrics import AdmissionMetrics
 from pf_queue.admission.postgres import RETENTIONS as ADMISSION_RETENTIONS
 from pf_queue.admission.postgres import PostgresWorkloadStore
 from pf_queue.admission.service import Workloads
@@ -98,8 +99,9 @@ async def main(settings: QueueSettings, stop: Stop) -> None:
         vault = Vault(settings.vault_key)
         await _require_key(ground, vault)
         await _sow(settings, ground, parts)
-        leading, candidate = _leading(settings, ground, parts), _candidate(settings, ground)
-        server = _server(settings, ground, parts, vault, tracing, leading, candidate)
+        registry = _registry()
+        leading, candidate = _leading(settings, ground, parts, registry), _candidate(settings, ground)
+        server = _server(settings, ground, parts, vault, registry, tracing, leading, candidate)
 
         async def lead() -> None:
             # The port may have been chosen only now.
@@ -156,14 +158,14 @@ def _candidate(settings: QueueSettings, ground: Ground) -> Leadership:
     return Leadership(leases, name=ADMISSION, holder=new_id(), address=settings.address, clock=ground.clock)
 
 
-def _leading(settings: QueueSettings, ground: Ground, parts: Parts) -> Leading:
-    stores = ground.stores
+def _leading(settings: QueueSettings, ground: Ground, parts: Parts, registry: CollectorRegistry) -> Leading:
+    stores, metrics = ground.stores, AdmissionMetrics(registry)
 
     async def closed(queue: str) -> None:
         async with ground.database.change(TREE_LOCK) as change:
             await parts.queues.settle(change, queue)
 
-    return Leading(
+    leading = Leading(
         database=ground.database,
         store=stores.workloads,
         layouts=StoredLayouts(clusters=stores.clusters, queues=stores.queues),
@@ -171,8 +173,11 @@ def _leading(settings: QueueSettings, ground: Ground, parts: Parts) -> Leading:
         clock=ground.clock,
         tuning=settings.admission.tuning,
         patience=settings.admission.patience,
+        stored=metrics.stored,
         closed=closed,
     )
+    metrics.show(lambda: leading.engine)
+    return leading
 
 
 def _server(
@@ -180,6 +185,7 @@ def _server(
     ground: Ground,
     parts: Parts,
     vault: Vault,
+    registry: CollectorRegistry,
     tracing: Tracing,
     leading: Leading,
     candidate: Leadership,
@@ -199,7 +205,7 @@ def _server(
         watches=Watches(database, authenticator.recheck, clock),
         page_tokens=PageTokens(install.secret),
         secret=install.secret,
-        registry=_registry(),
+        registry=registry,
         tracing=tracing,
         leader=LeaseLeader(candidate, PostgresLeases(ground.view), ADMISSION, clock),
     )

@@ -84,9 +84,10 @@ class Leading:
         clock: Clock,
         tuning: Tuning,
         patience: Patience,
+        stored: Callable[[Effects], None],
         closed: Callable[[str], Awaitable[None]],
     ) -> None:
-        """`closed` is told of a queue that is closing and has no workload any more."""
+        """`stored` is told of all that is decided for good, `closed` of a queue that is closing and has no workload."""
         self._database = database
         self._store = store
         self._layouts = layouts
@@ -94,6 +95,7 @@ class Leading:
         self._clock = clock
         self._tuning = tuning
         self._patience = patience
+        self._stored = stored
         self._closed = closed
         self._calls: deque[_Call[Any]] = deque()
         self._rung = asyncio.Event()
@@ -101,6 +103,11 @@ class Leading:
         self._engine: Engine | None = None
         self._tree: tuple[int, ...] = ()
         self._ahead = 0
+
+    @property
+    def engine(self) -> Engine | None:
+        """The state; None while another instance leads."""
+        return self._engine
 
     async def ask(self, question: Callable[[Engine, int], T]) -> T:
         """The answer to a question about the state as it is."""
@@ -168,19 +175,17 @@ class Leading:
         """One commit: of the calls that have come, and of what is decided now."""
         calls = [self._calls.popleft() for _ in range(min(len(self._calls), MOST_CALLS))]
         now = self._now()
-        for call in calls:
-            try:
-                call.result = call.work(engine, now)
-            except Problem as problem:
-                call.problem = problem
-        effects, more = self._decide(engine, now)
         try:
+            for call in calls:
+                _work(call, engine, now)
+            effects, more = self._decide(engine, now)
             if effects or calls:
                 await self._commit(lease, effects, calls)
         except BaseException:
             for call in calls:
                 _fail(call, Unavailable("the change was not stored, or nobody knows; try again"))
             raise
+        self._stored(effects)
         for call in calls:
             _answer(call)
         if more or self._calls:
@@ -266,6 +271,13 @@ def _uncollected() -> Iterator[None]:
     finally:
         gc.enable()
         gc.freeze()
+
+
+def _work(call: _Call[Any], engine: Engine, now: int) -> None:
+    try:
+        call.result = call.work(engine, now)
+    except Problem as problem:
+        call.problem = problem
 
 
 def _answer(call: _Call[Any]) -> None:
