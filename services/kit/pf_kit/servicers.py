@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -12,6 +11,7 @@ from paddleflow.problems import InvalidArgument, ResumeTokenExpired, Violation
 from pf_kit.bus.codec import Batch, batch_message, parse_cursor, position_message
 from pf_kit.events import LARGEST, Cursor, Event
 from pf_kit.page import PageTokens, list_scope, page_size
+from pf_kit.times import time_of
 from pf_kit.unit import AuditFilter, AuditRecord, Database, EventLog
 
 DEFAULT_EVENTS = 500
@@ -97,7 +97,7 @@ def _fitting(events: Sequence[Event]) -> Sequence[Event]:
 
 
 def _filter(request: info_pb2.ListAuditRecordsRequest) -> AuditFilter:
-    since = request.since.ToDatetime(tzinfo=UTC) if request.HasField("since") else None
+    since = time_of("since", request.since) if request.HasField("since") else None
     return AuditFilter(request.actor, request.subject, since)
 
 

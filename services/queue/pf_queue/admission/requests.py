@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import chain
 
-from google.protobuf.timestamp_pb2 import Timestamp
-
-from paddleflow.problems import InvalidArgument, Violation
+from paddleflow.problems import Violation
 from paddleflow.queue.v1 import admission_pb2 as pb
 from paddleflow.queue.v1 import workload_pb2
+from pf_kit.times import time_of
 from pf_queue.admission.convert import DECISIONS, STATES, key_of, outcome_of, spec_of
 from pf_queue.admission.domain import Key, Record, Spec, WorkloadState
 from pf_queue.admission.fields import MOST_AT_ONCE, at_once, key_violations, repeated_keys, spec_violations
@@ -116,15 +114,8 @@ def decision_filter(request: pb.ListDecisionsRequest) -> DecisionFilter:
         queues=frozenset({request.queue}) if request.queue else None,
         job=request.job_id,
         kinds=frozenset(kinds[value] for value in request.kinds),
-        since=_since(request.since) if request.HasField("since") else None,
+        since=time_of("since", request.since) if request.HasField("since") else None,
     )
-
-
-def _since(message: Timestamp) -> datetime:
-    try:
-        return message.ToDatetime(UTC)
-    except (ValueError, OverflowError):
-        raise InvalidArgument.of(Violation("since", "must be a time from year 1 to year 9999")) from None
 
 
 def supposed(request: pb.SimulateRequest) -> tuple[Sequence[Spec], Supposed]:
