@@ -188,8 +188,9 @@ async def test_a_position_counts_those_of_the_queue_and_how_fast_they_go(jobs: A
 
 
 async def test_a_list_has_those_admitted_and_then_those_that_wait(jobs: AdmissionSite) -> None:
-    await jobs.start("a", "q", cores=8, replicas=2, user="ann")
-    await jobs.start("b", "q", cores=8, replicas=2, user="bob")
+    # As important as whoever waits, so that nobody has to leave.
+    await jobs.start("a", "q", cores=8, replicas=2, user="ann", priority=5)
+    await jobs.start("b", "q", cores=8, replicas=2, user="bob", priority=5)
     await jobs.wait("c", "q", user="ann")
     await jobs.wait("d", "q", user="ann", priority=5)
     await jobs.wait("e", "q", user="bob")
