@@ -39,7 +39,7 @@ from pf_queue.admission.domain import (
 )
 from pf_queue.admission.layout import Layout, PoolId
 from pf_queue.admission.pace import Pace
-from pf_queue.admission.refusals import mismatch, require_declared, require_possible, still_over
+from pf_queue.admission.refusals import mismatch, require_declared, require_possible, still_over, submitted_before
 from pf_queue.admission.requeue import following
 from pf_queue.admission.restore import fill, resources_of, workload_of
 from pf_queue.quota.domain import QueueState
@@ -111,9 +111,7 @@ class Engine:
         """A workload waits from now on; one that is known already is what it has become."""
         known = self.records.get(str(spec.key)) or self._over.get(str(spec.key))
         if known is not None:
-            if known.spec != spec:
-                raise WorkloadExists(f"the workload {spec.key} was submitted before, and asked for something else")
-            return known
+            return submitted_before(known, spec)
         if (other := self.last(spec.key.job)) is not None:
             raise WorkloadExists(f"the workload {other.id} of the same job is not over; release it first")
         pool = self._admissible(spec)

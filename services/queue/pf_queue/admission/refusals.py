@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paddleflow.problems import GrantMismatch, NeverFits, ResourceNotDeclared
+from paddleflow.problems import GrantMismatch, NeverFits, ResourceNotDeclared, WorkloadExists
 from pf_queue.admission.core.amounts import UNLIMITED
 from pf_queue.admission.core.impossible import Impossible, impossible
 from pf_queue.admission.core.pool import Pool
@@ -21,6 +21,13 @@ def still_over(over: Record, grant: str) -> Record:
     if over.grant != grant:
         raise GrantMismatch(f"the workload {over.id} is over, and did not hold {grant!r}")
     return over
+
+
+def submitted_before(known: Record, spec: Spec) -> Record:
+    """What has become of a workload, for whoever submits the same again."""
+    if known.spec != spec:
+        raise WorkloadExists(f"the workload {spec.key} was submitted before, and asked for something else")
+    return known
 
 
 def require_declared(pool: Pool, spec: Spec) -> None:

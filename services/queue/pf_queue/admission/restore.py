@@ -45,7 +45,6 @@ def workload_of(record: Record, space: Space) -> Workload:
         grace=spec.grace,
         shield=spec.min_run,
         not_before=record.not_before,
-        requeues=record.requeues,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from paddleflow.problems import PermissionDenied, Problem, QueueNotFound, WorkloadExists, WorkloadNotFound
+from paddleflow.problems import PermissionDenied, Problem, QueueNotFound, WorkloadNotFound
 from pf_kit.principal import Principal
 from pf_kit.unit import AuditEntry, Database
 from pf_queue.admission.core.explain import Explanation, Reason, explain
@@ -16,7 +16,7 @@ from pf_queue.admission.domain import Key, Outcome, Record, Spec, WorkloadState
 from pf_queue.admission.engine import Engine
 from pf_queue.admission.leading import Layouts, Leading
 from pf_queue.admission.loads import Load, loads
-from pf_queue.admission.refusals import still_over
+from pf_queue.admission.refusals import still_over, submitted_before
 from pf_queue.admission.store import DecisionFilter, StoredDecision, WorkloadStore
 from pf_queue.admission.supposing import Supposed, supposed
 from pf_queue.admission.trial import Forecast, Wanted, forecast
@@ -224,9 +224,7 @@ def _submit(engine: Engine, spec: Spec, over: Mapping[str, Record], now: int) ->
     known = over.get(str(spec.key))
     if known is None or known.id in engine.records:
         return engine.submit(spec, now)
-    if known.spec != spec:
-        raise WorkloadExists(f"the workload {spec.key} was submitted before, and asked for something else")
-    return known
+    return submitted_before(known, spec)
 
 
 def _release(engine: Engine, ending: Ending, over: Mapping[str, Record], now: int) -> Record:

@@ -41,8 +41,6 @@ class Workload:
     shield: int = 0
     """As long as it has not run this long, its base is not taken for others' sake."""
     not_before: int = 0
-    requeues: int = 0
-    """How often it could not be started in time."""
 
     @cached_property
     def base(self) -> Vector:
