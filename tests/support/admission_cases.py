@@ -81,7 +81,7 @@ def _used(story: Story, said: Mapping[str, Mapping[str, int]], where: str) -> No
 def _waiting(story: Story, said: Mapping[str, Any], where: str) -> None:
     assert sorted(story.pool.waiting) == sorted(said), where
     for name, expected in said.items():
-        position = story.pool.position(story.pool.waiting[name])
+        position = story.pool.waiting.position(name)
         found = _explained(explain(story.pool, name, story.now), position)
         wanted = {"reason": expected} if isinstance(expected, str) else expected
         assert {key: found[key] for key in wanted} == wanted, (where, name)

@@ -39,6 +39,7 @@ from pf_queue.admission.domain import (
 )
 from pf_queue.admission.layout import Layout, PoolId
 from pf_queue.admission.pace import Pace
+from pf_queue.admission.records import Records
 from pf_queue.admission.refusals import mismatch, require_declared, require_possible, still_over, submitted_before
 from pf_queue.admission.requeue import following
 from pf_queue.admission.restore import fill, resources_of, workload_of
@@ -54,7 +55,7 @@ class Engine:
     def __init__(self, tuning: Tuning, patience: Patience) -> None:
         self._tuning = tuning
         self._patience = patience
-        self.records: dict[str, Record] = {}
+        self.records = Records()
         """All that are not over."""
         self.pools: dict[PoolId, Pool] = {}
         self._layout = Layout({}, {}, {})
@@ -222,7 +223,7 @@ class Engine:
     def emptied(self) -> Sequence[str]:
         """The queues that are closing and have no workload any more."""
         closing = {name for name, state in self._layout.states.items() if state is QueueState.CLOSING}
-        return sorted(closing - {record.spec.queue for record in self.records.values()}) if closing else []
+        return sorted(closing.difference(self.records.queues))
 
     def next_time(self) -> int | None:
         """When a round must be held even if nothing happens."""
@@ -365,7 +366,7 @@ class Engine:
     def _require_queues(self, layout: Layout) -> None:
         """Raises Conflict if a queue was deleted while workloads came into it, which are not stored then."""
         gone = self._layout.pool_of.keys() - layout.pool_of.keys()
-        if gone and any(record.spec.queue in gone for record in self.records.values()):
+        if not gone.isdisjoint(self.records.queues):
             raise Conflict("a queue was deleted while workloads came into it; try again")
 
     def _pool(self, queue: str) -> Pool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -31,7 +30,7 @@ def loads(pool: Pool, admissions: Mapping[str, int], evictions: Mapping[str, int
     """Of all queues of a pool."""
     yard = pool.yard
     tree = yard.tree
-    waiting = _bubbled(tree, Counter(workload.queue for workload in pool.waiting.values()))
+    waiting = _bubbled(tree, pool.waiting.counts())
     admitted = _bubbled(tree, {queue: len(held) for queue, held in yard.by_queue.items()})
     arrived, gone = _bubbled(tree, admissions), _bubbled(tree, evictions)
     found = []

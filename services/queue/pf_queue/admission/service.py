@@ -265,15 +265,14 @@ def _position(engine: Engine, record: Record, now: int) -> Position:
     if record.id not in pool.waiting:
         # It was admitted or released since the record was read.
         return Position(0, 0, None)
-    position = pool.position(pool.waiting[record.id])
-    waiting = sum(workload.queue == record.spec.queue for workload in pool.waiting.values())
+    position, waiting = pool.waiting.position(record.id), pool.waiting.count(record.spec.queue)
     moved = engine.admissions.lately(now)[record.spec.queue]
     return Position(position, waiting, position * 60_000_000 // moved if moved else None)
 
 
 def _leaving(engine: Engine, record: Record) -> Sequence[Key]:
     """Those who were told to leave for a workload, and have not yet."""
-    return [other.spec.key for other in engine.records.values() if other.leaves_for == record.id]
+    return [other.spec.key for other in engine.records.leaving_for(record.id)]
 
 
 def _loads(engine: Engine, cluster: str, queue: str, now: int) -> Sequence[Load]:

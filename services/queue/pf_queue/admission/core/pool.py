@@ -15,6 +15,7 @@ from pf_queue.admission.core.decisions import Admit, Book, Decision, Evict, Grow
 from pf_queue.admission.core.machines import Machines
 from pf_queue.admission.core.places import Admission, Place, Tree
 from pf_queue.admission.core.reclaim import Victim, plan
+from pf_queue.admission.core.waiting import Waiting
 from pf_queue.admission.core.wishes import Tier, Wish
 from pf_queue.admission.core.workloads import Holding, Why, Workload
 from pf_queue.admission.core.yard import Yard
@@ -66,7 +67,7 @@ class Pool:
         self.yard = Yard(tree)
         self.machines = machines
         self.contest = Contest(tree, self.yard.booked)
-        self.waiting: dict[str, Workload] = {}
+        self.waiting = Waiting()
         self.misfits: dict[str, None] = {}
         """Who waits for machines that are large enough."""
         self.bookings: dict[str, Booking] = {}
@@ -152,12 +153,6 @@ class Pool:
         if len(decided) < self.tuning.decisions:
             decided.extend(self._serve_surplus(self.tuning.decisions - len(decided)))
         return decided
-
-    def position(self, workload: Workload) -> int:
-        """How many of a queue wait up to this workload, itself included."""
-        return 1 + sum(
-            other.queue == workload.queue and other.order < workload.order for other in self.waiting.values()
-        )
 
     def next_time(self) -> int | None:
         """When a round must be held even if nothing happens; None if never."""
