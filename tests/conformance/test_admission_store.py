@@ -19,11 +19,12 @@ from pf_queue.admission.domain import (
     Key,
     Outcome,
     Record,
+    Replicas,
     RoleRequest,
     Spec,
     WorkloadState,
 )
-from pf_queue.admission.store import DecisionFilter, StoredDecision
+from pf_queue.admission.store import DecisionFilter, Over, OverFilter, OverPlace, StoredDecision
 from pf_queue.admission.times import micros
 from pf_queue.clusters.domain import Cluster, ClusterType
 from pf_queue.clusters.store import TREE_LOCK
@@ -37,6 +38,7 @@ ROLES = (
     RoleRequest("driver", 1, 1, 1, Resources({"cpu": 500})),
     RoleRequest("worker", 0, 1_000_000, 8, Resources({"nvidia.com/gpu": LARGEST, "memory": 2**53 + 1, "cpu": 0})),
 )
+GANG = (Replicas("driver", 1, 0), Replicas("worker", 0, 1_000_000))
 FULL = Record(
     spec=Spec(
         key=Key("a.Job_1-x", 1_000_000),
@@ -104,6 +106,11 @@ class Kept:
 
     async def last_over(self, job: str, attempt: int = 0) -> Record | None:
         return await self.stores.workloads.last_over(self.database.newest, Key(job, attempt))
+
+    async def over_in_queue(
+        self, chosen: OverFilter, after: OverPlace | None = None, limit: int = 100
+    ) -> Sequence[Over]:
+        return await self.stores.workloads.over_in_queue(self.database.newest, chosen, after, limit)
 
     async def in_queue(self, name: str) -> bool:
         return await self.stores.workloads.in_queue(self.database.newest, name)
@@ -208,9 +215,37 @@ async def test_a_queue_has_workloads_until_all_are_over(kept: Kept) -> None:
     assert not await kept.in_queue("one")
 
 
+async def test_those_of_a_queue_that_are_over_come_in_pages_newest_first(kept: Kept) -> None:
+    for number in range(6):
+        user = "bob" if number == 2 else "ann"
+        given = record(f"j{number}", queue="two" if number == 3 else "one")
+        spec = replace(given.spec, user=user)
+        await kept.write(added=[replace(given, spec=spec)])
+        await kept.write(ended(replace(given, spec=spec)))
+    found: list[Over] = []
+    while page := await kept.over_in_queue(OverFilter("one"), found[-1].place if found else None, limit=2):
+        assert len(page) <= 2
+        found += page
+    assert [over.record.spec.key.job for over in found] == ["j5", "j4", "j2", "j1", "j0"]
+    assert [over.record.state for over in found] == [WorkloadState.RELEASED] * 5
+    assert [over.record.id for over in await kept.over_in_queue(OverFilter("one", "bob"))] == ["j2/1"]
+    assert list(await kept.over_in_queue(OverFilter("one", since=found[1].ended))) == found[:2]
+    assert list(await kept.over_in_queue(OverFilter("none"))) == []
+
+
+async def test_of_two_that_ended_at_once_none_is_passed_over(kept: Kept) -> None:
+    both = [record("a"), record("b")]
+    await kept.write(added=both)
+    await kept.write(*map(ended, both))
+    (first,) = await kept.over_in_queue(OverFilter("one"), limit=1)
+    (second,) = await kept.over_in_queue(OverFilter("one"), first.place, limit=1)
+    assert [first.record.id, second.record.id] == ["b/1", "a/1"]
+    assert not await kept.over_in_queue(OverFilter("one"), second.place)
+
+
 async def test_every_field_of_a_decision_is_kept(kept: Kept) -> None:
     given = [
-        decided(attempt=7, kind=DecisionKind.EVICT, counts=(0, 3), why=Why.RECLAIM, beneficiary="other/1"),
+        decided(attempt=7, kind=DecisionKind.EVICT, replicas=GANG, why=Why.RECLAIM, beneficiary="other/1"),
         *(decided(kind=kind) for kind in DecisionKind),
         *(decided(kind=DecisionKind.EVICT, why=why) for why in Why),
     ]
@@ -236,6 +271,8 @@ async def test_filters_of_decisions_must_all_match(kept: Kept) -> None:
     assert await kept.jobs(queues=frozenset({"two", "one", "none"})) == ["a", "b", "a-1", "a"]
     assert await kept.jobs(queues=frozenset()) == []
     assert await kept.jobs(job="a") == ["a", "a"]
+    assert await kept.jobs(job="a", attempt=2) == ["a"]
+    assert await kept.jobs(job="a", attempt=3) == []
     assert await kept.jobs(job="%") == []
     assert await kept.jobs(kinds=frozenset({DecisionKind.GROW, DecisionKind.EVICT})) == ["b", "a-1"]
     assert await kept.jobs(since=later) == ["a", "b"]

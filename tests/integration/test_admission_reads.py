@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 from fixtures_queue import own_database
 from paddleflow.problems import PermissionDenied, Problem, QueueNotFound, QueueNotGranted, WorkloadNotFound
 from paddleflow.queue.v1 import admission_pb2, queue_pb2, workload_pb2
-from support.admission_site import ADMITTED, EVICTED, EVICTING, GI, PENDING, AdmissionSite
+from support.admission_site import ADMITTED, CANCELLED, EVICTED, EVICTING, GI, PENDING, RELEASED, AdmissionSite
 from support.callers import Caller
 from support.queue_process import QueueProcess
 from support.queue_site import QueueSite, node, opened_site
@@ -19,6 +19,7 @@ from support.servers import PostgresServer, ValkeyServer
 from support.waiting import eventually
 
 W = workload_pb2
+KEEP = admission_pb2.DECISION_KIND_KEEP
 
 
 @pytest.fixture
@@ -201,6 +202,80 @@ async def test_a_list_has_those_admitted_and_then_those_that_wait(jobs: Admissio
     assert await listed(jobs, user="nobody") == []
     with pytest.raises(QueueNotFound):
         await jobs.site.root(admission_pb2.ListWorkloadsRequest(queue="none"))
+
+
+async def test_a_list_goes_on_where_it_ended_whoever_left_meanwhile(jobs: AdmissionSite) -> None:
+    await jobs.start("a", "q", cores=8, replicas=4)
+    for job in "bcd":
+        await jobs.wait(job, "q", cores=8, replicas=4)
+    request = admission_pb2.ListWorkloadsRequest(queue=jobs.site.name("q"), page_size=2)
+    first = await jobs.site.root(request)
+    assert [each.key.job_id[0] for each in first.workloads] == ["a", "b"]
+    await jobs.release("a")
+    await jobs.until("b", ADMITTED)
+    request.page_token = first.next_page_token
+    assert [each.key.job_id[0] for each in (await jobs.site.root(request)).workloads] == ["c", "d"]
+
+
+async def test_those_that_are_over_are_listed_if_they_are_asked_for(jobs: AdmissionSite) -> None:
+    for job, user in (("a", "ann"), ("b", "bob"), ("c", "ann")):
+        await jobs.start(job, "q", user=user)
+        await jobs.release(job, CANCELLED)
+    await jobs.start("d", "q")
+    assert await listed(jobs) == ["d"]
+    assert await listed(jobs, states=[RELEASED]) == ["c", "b", "a"]
+    assert await listed(jobs, states=[RELEASED], user="ann") == ["c", "a"]
+    assert await listed(jobs, states=[RELEASED, ADMITTED]) == ["d", "c", "b", "a"]
+    request = admission_pb2.ListWorkloadsRequest(queue=jobs.site.name("q"), states=[RELEASED])
+    assert {each.state for each in (await jobs.site.root(request)).workloads} == {RELEASED}
+
+
+async def test_decisions_tell_roles_and_how_many_of_them(jobs: AdmissionSite) -> None:
+    await jobs.site.create("rich", min={"cpu": 16_000})
+    await jobs.start("a", "q", cores=8, replicas=2, most=4)
+    await jobs.until_has("a", 2)
+    await jobs.wait("r", "rich", cores=8)
+    await jobs.until_waits("r", W.PENDING_REASON_RECLAIMING)
+    await jobs.resize("a", 1)
+    await jobs.until("r", ADMITTED)
+    await jobs.site.root(queue_pb2.DrainQueueRequest(name=jobs.site.name("q")))
+    await jobs.until("a", EVICTING)
+    await jobs.release("a", EVICTED)
+    found = await jobs.site.root(admission_pb2.ListDecisionsRequest(job_id=jobs.key("a").job_id))
+    kind = admission_pb2.DecisionKind.Name
+    told = [
+        (kind(each.kind).removeprefix("DECISION_KIND_"), [(n.role, n.base, n.surplus) for n in each.replicas])
+        for each in reversed(found.decisions)
+    ]
+    grown = [grown for what, grown in told if what == "GROW"]
+    assert sum(surplus for ((role, base, surplus),) in grown if (role, base) == ("worker", 0)) == 2
+    assert [each for each in told if each[0] != "GROW"] == [
+        ("ADMIT", [("worker", 2, 0)]),
+        ("EVICT", [("worker", 0, 1)]),
+        ("EVICT", [("worker", 2, 1)]),
+        ("REQUEUE", []),
+    ]
+    kept = await jobs.site.root(admission_pb2.ListDecisionsRequest(job_id=jobs.key("r").job_id, kinds=[KEEP]))
+    assert [(each.role, each.base) for each in kept.decisions[0].replicas] == [("worker", 1)]
+    reply = await jobs.site.root(admission_pb2.SimulateRequest(workloads=[jobs.workload("s", "rich", replicas=3)]))
+    assert [(each.role, each.base) for each in reply.decisions[0].replicas] == [("worker", 3)]
+
+
+async def test_an_explanation_is_about_the_attempt_that_is_asked_for(jobs: AdmissionSite) -> None:
+    await jobs.start("a", "q")
+    await jobs.site.root(queue_pb2.DrainQueueRequest(name=jobs.site.name("q")))
+    await jobs.until("a", EVICTING)
+    await jobs.release("a", EVICTED)
+    name = admission_pb2.DecisionKind.Name
+
+    async def told(attempt: int, *, all_attempts: bool = False) -> list[str]:
+        request = admission_pb2.ExplainWorkloadRequest(key=jobs.key("a", attempt), all_attempts=all_attempts)
+        found = (await jobs.site.root(request)).decisions
+        return [f"{each.key.attempt} {name(each.kind).removeprefix('DECISION_KIND_')}" for each in found]
+
+    assert await told(1) == ["1 ADMIT", "1 EVICT"]
+    assert await told(2) == await told(0) == ["2 REQUEUE"]
+    assert await told(1, all_attempts=True) == await told(0, all_attempts=True) == ["1 ADMIT", "1 EVICT", "2 REQUEUE"]
 
 
 async def test_loads_are_summed_up_the_tree(jobs: AdmissionSite) -> None:

@@ -196,6 +196,8 @@ def test_why_a_workload_waits_is_told_wholly(fake: FakePaddleFlow, client: Paddl
         position=position,
     )
     assert explained.decisions == [Decision(7, MOMENT, WorkloadKey("a", 1), "team", DecisionKind.KEEP)]
+    client.workloads.explain(WorkloadKey("a"), all_attempts=True)
+    assert [asked.all_attempts for asked in fake.world.asked(admission_pb2.ExplainWorkloadRequest)] == [False, True]
     assert client.workloads.position(A.key) == position
 
 

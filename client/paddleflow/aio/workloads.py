@@ -123,9 +123,9 @@ class Workloads:
         request = build(admission_pb2.GetPositionRequest, key=key_to_wire(key))
         return position_from_wire(await self._session.call(self._stub.GetPosition, request))
 
-    async def explain(self, key: WorkloadKey) -> Explanation:
-        """Why a workload waits, and what was decided about it."""
-        request = build(admission_pb2.ExplainWorkloadRequest, key=key_to_wire(key))
+    async def explain(self, key: WorkloadKey, *, all_attempts: bool = False) -> Explanation:
+        """Why a workload waits, and what was decided about it, or about all attempts of its job."""
+        request = build(admission_pb2.ExplainWorkloadRequest, key=key_to_wire(key), all_attempts=all_attempts)
         return explanation_from_wire(await self._session.call(self._stub.ExplainWorkload, request))
 
     async def simulate(

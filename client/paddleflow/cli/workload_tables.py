@@ -176,8 +176,11 @@ def _grants(grants: Iterable[RoleGrant]) -> dict[str, Cell]:
     return {each.role: f"{each.base or ''}{f'+{each.surplus}' if each.surplus else ''}" for each in grants}
 
 
+_SIGNS = {DecisionKind.ADMIT: "+", DecisionKind.GROW: "+", DecisionKind.EVICT: "-"}
+
+
 def _decision(decision: Decision) -> list[Cell]:
-    sign = "-" if decision.kind is DecisionKind.EVICT else "+"
+    sign = _SIGNS.get(decision.kind, "")
     return [
         decision.id,
         original_time(decision.time),

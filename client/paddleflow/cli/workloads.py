@@ -22,7 +22,7 @@ from paddleflow.cli.workload_tables import (
 from paddleflow.models.admission import DecisionFilter, DecisionKind, Explanation
 from paddleflow.models.workloads import WorkloadKey, WorkloadState
 
-_STATES = [str(each) for each in WorkloadState if each not in (WorkloadState.UNSPECIFIED, WorkloadState.RELEASED)]
+_STATES = [str(each) for each in WorkloadState if each]
 _KINDS = [str(each) for each in DecisionKind if each]
 
 
@@ -35,7 +35,10 @@ _KINDS = [str(each) for each in DecisionKind if each]
 def workloads(
     invocation: Invocation, queuename: str, maxsize: int, marker: str, state: tuple[str, ...], username: str
 ) -> None:
-    """List the workloads of a queue: those that have their resources, then those that wait, each in order."""
+    """List the workloads of a queue: those that have their resources, then those that wait, each in order.
+
+    Those that are over are listed with --state released, newest first.
+    """
     page = invocation.paddleflow().workloads.page(
         queuename, maxsize, marker, states=[WorkloadState(each) for each in state], user=username
     )
@@ -44,13 +47,16 @@ def workloads(
 
 @click.command("explain", cls=Verb)
 @click.argument("job", shell_complete=complete_job)
+@click.option("--all-attempts", is_flag=True, help="Tell what was decided about all attempts.")
 @pass_invocation
-def explain(invocation: Invocation, job: str) -> None:
+def explain(invocation: Invocation, job: str, all_attempts: bool) -> None:
     """Say why a job waits, or what was decided about it.
 
     JOB stands for the last attempt, JOB/ATTEMPT for one of those before.
     """
-    _print_explanation(invocation.paddleflow().workloads.explain(WorkloadKey.parse(job)), invocation.printer)
+    key = WorkloadKey.parse(job)
+    explained = invocation.paddleflow().workloads.explain(key, all_attempts=all_attempts)
+    _print_explanation(explained, invocation.printer)
 
 
 def _print_explanation(explained: Explanation, printer: Printer) -> None:

@@ -42,7 +42,7 @@ class Decision:
     queue: str
     kind: DecisionKind
     replicas: Sequence[RoleGrant] = ()
-    """What it is about, by role; none if it is about all of the workload."""
+    """What it is about, by role; none if the workload waits again."""
     eviction_reason: EvictionReason = EvictionReason.UNSPECIFIED
     beneficiary: WorkloadKey | None = None
     """For which workload, if it is an eviction for one."""
@@ -99,7 +99,7 @@ class Explanation:
     waiting: Waiting | None
     """None if it does not wait."""
     decisions: Sequence[Decision] = ()
-    """What was decided about its job, oldest first; at most the last 100."""
+    """What was decided about it, or about all attempts of its job, oldest first; at most the last 100."""
 
 
 @dataclass(frozen=True, slots=True)

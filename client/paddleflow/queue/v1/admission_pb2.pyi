@@ -554,7 +554,7 @@ class ListWorkloadsRequest(_message.Message):
     """`next_page_token` of the page before; empty for the first page."""
     @_builtins.property
     def states(self) -> _containers.RepeatedScalarFieldContainer[_workload_pb2.WorkloadState.ValueType]:
-        """Only workloads in one of these states; none: all that are not over."""
+        """Only workloads in one of these states; none: all that are not over. Those that are over are kept for 30 days."""
 
     def __init__(
         self,
@@ -664,6 +664,9 @@ class ExplainWorkloadRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     KEY_FIELD_NUMBER: _builtins.int
+    ALL_ATTEMPTS_FIELD_NUMBER: _builtins.int
+    all_attempts: _builtins.bool
+    """True to be told what was decided about all attempts of the job, and not only about this one."""
     @_builtins.property
     def key(self) -> _workload_pb2.WorkloadKey:
         """Which workload. Attempt 0 means the last."""
@@ -672,10 +675,11 @@ class ExplainWorkloadRequest(_message.Message):
         self,
         *,
         key: _workload_pb2.WorkloadKey | None = ...,
+        all_attempts: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["key", b"key"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_attempts", b"all_attempts", "key", b"key"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -700,7 +704,7 @@ class ExplainWorkloadResponse(_message.Message):
 
     @_builtins.property
     def decisions(self) -> _containers.RepeatedCompositeFieldContainer[Global___DecisionRecord]:
-        """What was decided about it, oldest first; at most the last 100."""
+        """What was decided about this attempt, or about all, oldest first; at most the last 100. The key of each tells which attempt it is about."""
 
     def __init__(
         self,
@@ -1105,7 +1109,7 @@ class DecisionRecord(_message.Message):
 
     @_builtins.property
     def replicas(self) -> _containers.RepeatedCompositeFieldContainer[_workload_pb2.RoleGrant]:
-        """Replicas it is about, by role."""
+        """Replicas it is about, by role: what may start or must stop, and what room is kept for. None if the workload waits again."""
 
     @_builtins.property
     def beneficiary(self) -> _workload_pb2.WorkloadKey:

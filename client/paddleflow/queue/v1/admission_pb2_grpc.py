@@ -210,7 +210,8 @@ class AdmissionServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListWorkloads(self, request, context):
-        """ListWorkloads returns the workloads of a queue: those admitted, then those that wait, each in order. Idempotent.
+        """ListWorkloads returns the workloads of a queue: those admitted, then those that wait, then those that are held, each in order; then, if they are asked for, those that are over, newest
+        first. Idempotent.
 
         | condition | code | reason | what to do |
         |---|---|---|---|

@@ -108,7 +108,8 @@ class AdmissionServiceStub:
     | its queue is not granted to the caller | PERMISSION_DENIED | QUEUE_NOT_GRANTED | ask root for a grant |
     """
     ListWorkloads: _grpc.UnaryUnaryMultiCallable[_admission_pb2.ListWorkloadsRequest, _admission_pb2.ListWorkloadsResponse]
-    """ListWorkloads returns the workloads of a queue: those admitted, then those that wait, each in order. Idempotent.
+    """ListWorkloads returns the workloads of a queue: those admitted, then those that wait, then those that are held, each in order; then, if they are asked for, those that are over, newest
+    first. Idempotent.
 
     | condition | code | reason | what to do |
     |---|---|---|---|
@@ -224,7 +225,8 @@ class AdmissionServiceAsyncStub(AdmissionServiceStub):
     | its queue is not granted to the caller | PERMISSION_DENIED | QUEUE_NOT_GRANTED | ask root for a grant |
     """
     ListWorkloads: _aio.UnaryUnaryMultiCallable[_admission_pb2.ListWorkloadsRequest, _admission_pb2.ListWorkloadsResponse]  # type: ignore[assignment]
-    """ListWorkloads returns the workloads of a queue: those admitted, then those that wait, each in order. Idempotent.
+    """ListWorkloads returns the workloads of a queue: those admitted, then those that wait, then those that are held, each in order; then, if they are asked for, those that are over, newest
+    first. Idempotent.
 
     | condition | code | reason | what to do |
     |---|---|---|---|
@@ -379,7 +381,8 @@ class AdmissionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _admission_pb2.ListWorkloadsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_admission_pb2.ListWorkloadsResponse, _abc.Awaitable[_admission_pb2.ListWorkloadsResponse]]:
-        """ListWorkloads returns the workloads of a queue: those admitted, then those that wait, each in order. Idempotent.
+        """ListWorkloads returns the workloads of a queue: those admitted, then those that wait, then those that are held, each in order; then, if they are asked for, those that are over, newest
+        first. Idempotent.
 
         | condition | code | reason | what to do |
         |---|---|---|---|

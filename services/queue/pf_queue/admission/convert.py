@@ -20,6 +20,7 @@ from pf_queue.admission.domain import (
     Outcome,
     Record,
     Released,
+    Replicas,
     Requeued,
     RoleRequest,
     Spec,
@@ -147,28 +148,15 @@ def admitted_message(record: Record) -> workload_pb2.Admitted:
         key=key_message(record.spec.key),
         grant_id=record.grant,
         grant_version=record.grant_version,
-        roles=grants(record.spec.roles, [role.least for role in record.spec.roles], record.surplus),
+        roles=grants(record.part(None)),
         queue=record.spec.queue,
         cluster=record.cluster,
         deadline=timestamp(moment(record.start_by)),
     )
 
 
-def grants(
-    roles: Sequence[RoleRequest], base: Iterable[int], surplus: Iterable[int]
-) -> Sequence[workload_pb2.RoleGrant]:
-    return [
-        workload_pb2.RoleGrant(role=role.role, base=least, surplus=above)
-        for role, least, above in zip(roles, base, surplus, strict=True)
-    ]
-
-
-def part(record: Record, counts: tuple[int, ...] | None) -> Sequence[workload_pb2.RoleGrant]:
-    """So much of the surplus of each role; None: all that a workload holds."""
-    roles = record.spec.roles
-    if counts is None:
-        return grants(roles, [role.least for role in roles], record.surplus)
-    return [grant for grant in grants(roles, [0] * len(roles), counts or [0] * len(roles)) if grant.surplus]
+def grants(replicas: Iterable[Replicas]) -> Sequence[workload_pb2.RoleGrant]:
+    return [workload_pb2.RoleGrant(role=each.role, base=each.base, surplus=each.surplus) for each in replicas]
 
 
 def fact(event: WorkloadFact) -> Fact:
@@ -191,7 +179,7 @@ def event_message(event: WorkloadFact) -> workload_pb2.WorkloadEvent:
                 key=key,
                 grant_id=record.grant,
                 grant_version=record.grant_version + 1,
-                replicas=part(record, counts),
+                replicas=grants(record.part(counts)),
                 grace_deadline=timestamp(moment(record.leave_by)),
                 reason=WHYS[why],
                 queue=record.spec.queue,
@@ -204,7 +192,7 @@ def event_message(event: WorkloadFact) -> workload_pb2.WorkloadEvent:
             released = workload_pb2.Released(
                 key=key,
                 grant_id=record.grant,
-                replicas=part(record, counts),
+                replicas=grants(record.part(counts)),
                 outcome=outcome,
                 queue=record.spec.queue,
             )
@@ -216,16 +204,15 @@ def event_message(event: WorkloadFact) -> workload_pb2.WorkloadEvent:
             return workload_pb2.WorkloadEvent(requeued=requeued)
 
 
-def decision_message(id_: int, decided: Decided, record: Record | None) -> admission_pb2.DecisionRecord:
+def decision_message(id_: int, decided: Decided) -> admission_pb2.DecisionRecord:
     message = admission_pb2.DecisionRecord(
         id=id_,
         time=timestamp(moment(decided.time)),
         key=key_message(decided.key),
         queue=decided.queue,
         kind=DECISIONS[decided.kind],
+        replicas=grants(decided.replicas),
     )
-    if record is not None and decided.counts:
-        message.replicas.extend(part(record, decided.counts))
     if decided.why is not None:
         message.eviction_reason = WHYS[decided.why]
     if decided.beneficiary:

@@ -80,6 +80,16 @@ class Spec:
     min_run: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Replicas:
+    """So many of a role."""
+
+    role: str
+    base: int
+    """What the workload cannot run without."""
+    surplus: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """A workload as it stands."""
@@ -126,6 +136,22 @@ class Record:
     @property
     def waits(self) -> bool:
         return self.state in (WorkloadState.PENDING, WorkloadState.HELD)
+
+    @property
+    def base(self) -> tuple[Replicas, ...]:
+        """What it cannot run without."""
+        return tuple(Replicas(role.role, role.least, 0) for role in self.spec.roles)
+
+    def part(self, counts: tuple[int, ...] | None) -> tuple[Replicas, ...]:
+        """So much of the surplus of each role; None: all that it holds."""
+        if counts is not None:
+            roles = (role.role for role in self.spec.roles)
+            return tuple(Replicas(role, 0, count) for role, count in zip(roles, counts, strict=bool(counts)) if count)
+        if not self.surplus:
+            return self.base
+        return tuple(
+            Replicas(role.role, role.least, above) for role, above in zip(self.spec.roles, self.surplus, strict=True)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,10 +218,15 @@ class Decided:
     key: Key
     queue: str
     kind: DecisionKind
-    counts: tuple[int, ...] = ()
-    """Of the surplus of each role; none if it is about the base too."""
+    replicas: tuple[Replicas, ...] = ()
+    """What it is about; none if the workload waits again."""
     why: Why | None = None
     beneficiary: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """True if it is about all of the workload, and not only about surplus."""
+        return any(each.base for each in self.replicas)
 
 
 @dataclass(slots=True)

@@ -32,6 +32,7 @@ from pf_queue.admission.domain import (
     Patience,
     Record,
     Released,
+    Replicas,
     Requeued,
     Spec,
     Submitted,
@@ -275,10 +276,10 @@ class Engine:
                 self._evicted(record, decision, now)
             case Book(deadline=deadline, starving=starving):
                 self._keep(replace(record, kept_until=deadline, starving=starving))
-                self._decide(record, DecisionKind.KEEP, now)
+                self._decide(record, DecisionKind.KEEP, now, record.base)
             case Unbook():
                 self._keep(replace(record, kept_until=0, starving=False))
-                self._decide(record, DecisionKind.KEEP_NO_MORE, now)
+                self._decide(record, DecisionKind.KEEP_NO_MORE, now, record.base)
 
     def _admitted(self, record: Record, now: int) -> None:
         none = (0,) * len(record.spec.roles)
@@ -299,7 +300,7 @@ class Engine:
         )
         self._keep(admitted)
         self._effects.facts.append(Admitted(admitted))
-        self._decide(record, DecisionKind.ADMIT, now)
+        self._decide(record, DecisionKind.ADMIT, now, record.base)
         self.admissions.add(record.spec.queue, now)
 
     def _grown(self, record: Record, role: int, count: int, now: int) -> None:
@@ -312,7 +313,7 @@ class Engine:
         )
         self._keep(grown)
         self._effects.facts.append(Admitted(grown))
-        self._decide(record, DecisionKind.GROW, now, counts)
+        self._decide(record, DecisionKind.GROW, now, record.part(counts))
 
     def _evicted(self, record: Record, decision: Evict, now: int) -> None:
         version = record.version + 1
@@ -325,19 +326,20 @@ class Engine:
         self._keep(leaving)
         self._effects.facts.append(Evicting(leaving, decision.counts, decision.why, decision.beneficiary))
         self.evictions.add(record.spec.queue, now)
-        self._decide(record, DecisionKind.EVICT, now, decision.counts or (), decision.why, decision.beneficiary)
+        told = record.part(decision.counts)
+        self._decide(record, DecisionKind.EVICT, now, told, decision.why, decision.beneficiary)
 
     def _decide(
         self,
         record: Record,
         kind: DecisionKind,
         now: int,
-        counts: tuple[int, ...] = (),
+        replicas: tuple[Replicas, ...] = (),
         why: Why | None = None,
         beneficiary: str = "",
     ) -> None:
         spec = record.spec
-        self._effects.decided.append(Decided(now, spec.key, spec.queue, kind, counts, why, beneficiary))
+        self._effects.decided.append(Decided(now, spec.key, spec.queue, kind, replicas, why, beneficiary))
 
     def _keep(self, record: Record) -> None:
         self.records[record.id] = self._effects.changed[record.id] = record

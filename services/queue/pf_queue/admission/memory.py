@@ -8,7 +8,7 @@ from paddleflow.problems import Conflict
 from pf_kit.memory import tables
 from pf_kit.unit import Change, View
 from pf_queue.admission.domain import Effects, Key, Record, WorkloadState
-from pf_queue.admission.store import DecisionFilter, StoredDecision
+from pf_queue.admission.store import DecisionFilter, Over, OverFilter, OverPlace, StoredDecision
 from pf_queue.admission.times import moment
 
 
@@ -30,6 +30,20 @@ class MemoryWorkloadStore:
         ]
         return max(kept, key=lambda record: record.spec.key.attempt, default=None)
 
+    async def over_in_queue(
+        self, view: View, chosen: OverFilter, after: OverPlace | None, limit: int
+    ) -> Sequence[Over]:
+        ends = tables(view).table("ends")
+        found = [
+            Over(record, ends[id_])
+            for id_, record in tables(view).table("workloads_over").items()
+            if record.spec.queue == chosen.queue
+            and chosen.user in ("", record.spec.user)
+            and (chosen.since is None or ends[id_] >= chosen.since)
+            and (after is None or (ends[id_], id_) < (after.ended, after.id))
+        ]
+        return sorted(found, key=lambda over: (over.ended, over.record.id), reverse=True)[:limit]
+
     async def in_queue(self, view: View, queue: str) -> bool:
         return any(record.spec.queue == queue for record in tables(view).table("workloads").values())
 
@@ -39,6 +53,7 @@ class MemoryWorkloadStore:
             if record.state is WorkloadState.RELEASED:
                 live.pop(id_, None)
                 over[id_] = record
+                tables(change).table("ends")[id_] = change.time
             elif id_ in effects.added and record.spec.queue not in tables(change).table("queues"):
                 raise Conflict("a queue was deleted while workloads came into it; try again")
             else:
@@ -69,6 +84,7 @@ def _matches(chosen: DecisionFilter, stored: StoredDecision) -> bool:
     return (
         (chosen.queues is None or decided.queue in chosen.queues)
         and chosen.job in ("", decided.key.job)
+        and chosen.attempt in (0, decided.key.attempt)
         and (not chosen.kinds or decided.kind in chosen.kinds)
         and (chosen.since is None or moment(decided.time) >= chosen.since)
     )

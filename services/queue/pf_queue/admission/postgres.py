@@ -12,8 +12,8 @@ from pf_kit.postgres.views import Row, on_constraint, rows
 from pf_kit.unit import Change, View
 from pf_queue.admission.core.workloads import Why
 from pf_queue.admission.domain import Decided, DecisionKind, Effects, Key, Record, WorkloadState
-from pf_queue.admission.rows import record_of, spec_text, standing_text
-from pf_queue.admission.store import DecisionFilter, StoredDecision
+from pf_queue.admission.rows import record_of, replicas_of, replicas_text, spec_text, standing_text
+from pf_queue.admission.store import DecisionFilter, Over, OverFilter, OverPlace, StoredDecision
 from pf_queue.admission.times import micros, moment
 
 RETENTIONS = (
@@ -45,6 +45,20 @@ class PostgresWorkloadStore:
     async def last_over(self, view: View, key: Key) -> Record | None:
         row = await rows(view).fetchrow(self._sql["last_over"], key.job, key.attempt)
         return _record(row) if row else None
+
+    async def over_in_queue(
+        self, view: View, chosen: OverFilter, after: OverPlace | None, limit: int
+    ) -> Sequence[Over]:
+        found = await rows(view).fetch(
+            self._sql["over_in_queue"],
+            chosen.queue,
+            chosen.user or None,
+            chosen.since,
+            after and after.ended,
+            after and after.id,
+            limit,
+        )
+        return [Over(_record(row), row["end_time"]) for row in found]
 
     async def in_queue(self, view: View, queue: str) -> bool:
         return bool(await rows(view).fetchval(self._sql["in_queue"], queue))
@@ -78,6 +92,7 @@ class PostgresWorkloadStore:
             limit,
             None if chosen.queues is None else list(chosen.queues),
             chosen.job or None,
+            chosen.attempt or None,
             list(chosen.kinds) or None,
             chosen.since,
         )
@@ -104,7 +119,7 @@ def _columns(decided: Sequence[Decided]) -> Sequence[object]:
         [each.key.attempt for each in decided],
         [each.queue for each in decided],
         [each.kind.value for each in decided],
-        [",".join(map(str, each.counts)) for each in decided],
+        [replicas_text(each.replicas) for each in decided],
         [each.why or "" for each in decided],
         [each.beneficiary for each in decided],
     )
@@ -120,7 +135,7 @@ def _decision(row: Row) -> StoredDecision:
         key=Key(row["job"], row["attempt"]),
         queue=row["queue"],
         kind=DecisionKind(row["kind"]),
-        counts=tuple(row["counts"]),
+        replicas=replicas_of(row["replicas"]),
         why=Why(row["why"]) if row["why"] else None,
         beneficiary=row["beneficiary"],
     )

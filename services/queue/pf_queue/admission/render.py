@@ -17,7 +17,7 @@ from pf_queue.admission.convert import (
 from pf_queue.admission.core.explain import Explanation
 from pf_queue.admission.domain import Key, Record, WorkloadState
 from pf_queue.admission.loads import Load
-from pf_queue.admission.service import Position, Standing, Story
+from pf_queue.admission.service import Position, Story
 from pf_queue.admission.store import StoredDecision
 from pf_queue.admission.times import moment
 from pf_queue.admission.trial import Fate, Forecast
@@ -37,7 +37,7 @@ def story(found: Story) -> pb.ExplainWorkloadResponse:
     record = standing.record
     answer = pb.ExplainWorkloadResponse(
         workload=workload_message(record, standing.reason),
-        decisions=[decision_message(stored.id, stored.decided, record) for stored in found.decisions],
+        decisions=[decision_message(stored.id, stored.decided) for stored in found.decisions],
     )
     if record.state is WorkloadState.HELD:
         answer.waiting.message = held_words(record)
@@ -69,7 +69,7 @@ def waiting(record: Record, why: Explanation) -> pb.Waiting:
 
 def forecast(found: Forecast) -> pb.SimulateResponse:
     return pb.SimulateResponse(
-        decisions=[decision_message(0, decided, None) for decided in found.decided],
+        decisions=[decision_message(0, decided) for decided in found.decided],
         workloads=[_fate(fate) for fate in found.fates],
     )
 
@@ -98,7 +98,7 @@ def load(found: Load) -> pb.QueueLoad:
 
 
 def decision(stored: StoredDecision) -> pb.DecisionRecord:
-    return decision_message(stored.id, stored.decided, None)
+    return decision_message(stored.id, stored.decided)
 
 
 def after(loads: Sequence[Load]) -> Callable[[str, int], Awaitable[Sequence[Load]]]:
@@ -109,18 +109,3 @@ def after(loads: Sequence[Load]) -> Callable[[str, int], Awaitable[Sequence[Load
         return loads[start : start + limit]
 
     return fetch
-
-
-def cut(standings: Sequence[Standing]) -> Callable[[str, int], Awaitable[Sequence[Standing]]]:
-    """The part of a list that comes after a place, which is a number."""
-
-    async def fetch(place: str, limit: int) -> Sequence[Standing]:
-        start = int(place or 0)
-        return standings[start : start + limit]
-
-    return fetch
-
-
-def place(standings: Sequence[Standing]) -> Callable[[Standing], str]:
-    numbers = {standing.record.id: str(number) for number, standing in enumerate(standings, 1)}
-    return lambda standing: numbers[standing.record.id]

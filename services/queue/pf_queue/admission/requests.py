@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 from paddleflow.problems import Violation
@@ -11,8 +10,9 @@ from paddleflow.queue.v1 import admission_pb2 as pb
 from paddleflow.queue.v1 import workload_pb2
 from pf_kit.times import time_of
 from pf_queue.admission.convert import DECISIONS, STATES, key_of, outcome_of, spec_of
-from pf_queue.admission.domain import Key, Record, Spec, WorkloadState
+from pf_queue.admission.domain import Key, Spec
 from pf_queue.admission.fields import MOST_AT_ONCE, at_once, key_violations, repeated_keys, spec_violations
+from pf_queue.admission.listing import WorkloadFilter
 from pf_queue.admission.service import Ending
 from pf_queue.admission.store import DecisionFilter
 from pf_queue.admission.supposing import Supposed
@@ -21,18 +21,6 @@ from pf_queue.clusters.fields import node_violations
 from pf_queue.fields import FILTER_LENGTH, dns_label, plain_text, require
 from pf_queue.quota.convert import given_queue
 from pf_queue.quota.fields import queue_violations
-
-
-@dataclass(frozen=True, slots=True)
-class WorkloadFilter:
-    """Which workloads of a queue to list; what is empty matches all."""
-
-    queue: str
-    states: frozenset[WorkloadState]
-    user: str
-
-    def matches(self, record: Record) -> bool:
-        return (not self.states or record.state in self.states) and self.user in ("", record.spec.user)
 
 
 def specs(request: pb.SubmitWorkloadsRequest) -> Sequence[Spec]:

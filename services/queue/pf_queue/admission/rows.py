@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pf_queue.admission.domain import Key, Outcome, Record, RoleRequest, Spec, WorkloadState
+from pf_queue.admission.domain import Key, Outcome, Record, Replicas, RoleRequest, Spec, WorkloadState
 from pf_queue.resources import Resources
 
 
@@ -69,6 +69,14 @@ def _standing_row(record: Record) -> Sequence[Any]:
         record.outcome,
         record.version,
     ]
+
+
+def replicas_text(replicas: Sequence[Replicas]) -> str:
+    return json.dumps([[each.role, each.base, each.surplus] for each in replicas])
+
+
+def replicas_of(row: Sequence[Sequence[Any]]) -> tuple[Replicas, ...]:
+    return tuple(Replicas(*columns) for columns in row)
 
 
 def record_of(spec: Mapping[str, Any], standing: Sequence[Any]) -> Record:

@@ -15,9 +15,10 @@ from pf_queue.admission.core.pool import Pool, Tuning
 from pf_queue.admission.domain import Key, Outcome, Record, Spec, WorkloadState
 from pf_queue.admission.engine import Engine
 from pf_queue.admission.leading import Layouts, Leading
+from pf_queue.admission.listing import Listed, Place, WorkloadFilter, live
 from pf_queue.admission.loads import Load, loads
 from pf_queue.admission.refusals import still_over, submitted_before
-from pf_queue.admission.store import DecisionFilter, StoredDecision, WorkloadStore
+from pf_queue.admission.store import DecisionFilter, OverFilter, StoredDecision, WorkloadStore
 from pf_queue.admission.supposing import Supposed, supposed
 from pf_queue.admission.trial import Forecast, Wanted, forecast
 from pf_queue.quota.visibility import Visibility
@@ -133,16 +134,22 @@ class Workloads:
         await self._visibility.require(self._database.newest, caller, standing.record.spec.queue)
         return standing
 
-    async def in_queue(self, caller: Principal, queue: str) -> Sequence[Standing]:
-        """The workloads of a queue that are not over: those that hold something, then those that wait, in order."""
-        await self._visibility.require(self._database.newest, caller, queue)
-        await self._know_queues([queue])
-        return await self._leading.ask(lambda engine, _: _listed(engine, queue))
+    async def in_queue(self, caller: Principal, chosen: WorkloadFilter, after: Place, limit: int) -> Sequence[Listed]:
+        """The workloads of a queue that come after a place. Raises QueueNotGranted and QueueNotFound."""
+        await self._visibility.require(self._database.newest, caller, chosen.queue)
+        await self._know_queues([chosen.queue])
+        found = await self._leading.ask(lambda engine, _: live(engine, chosen, after, limit))
+        listed = [Listed(record, Place.of(record)) for record in found]
+        if not chosen.over or len(listed) == limit:
+            return listed
+        filter_ = OverFilter(chosen.queue, chosen.user)
+        over = await self._store.over_in_queue(self._database.newest, filter_, after.over, limit - len(listed))
+        return [*listed, *(Listed(each.record, Place.of_over(each)) for each in over)]
 
-    async def explained(self, standings: Sequence[Standing]) -> Sequence[Standing]:
+    async def explained(self, records: Sequence[Record]) -> Sequence[Standing]:
         """The same workloads as they are now, those that wait with the reason."""
         return await self._leading.ask(
-            lambda engine, now: [_standing(engine, each.record.spec.key, now) or each for each in standings]
+            lambda engine, now: [_standing(engine, each.spec.key, now) or Standing(each) for each in records]
         )
 
     async def position(self, caller: Principal, key: Key) -> Position:
@@ -150,14 +157,15 @@ class Workloads:
         record = (await self.get(caller, key)).record
         return await self._leading.ask(lambda engine, now: _position(engine, record, now))
 
-    async def story(self, caller: Principal, key: Key) -> Story:
-        """All there is to say about a workload. Raises as `get`."""
+    async def story(self, caller: Principal, key: Key, *, all_attempts: bool) -> Story:
+        """All there is to say about a workload, or about all attempts of its job. Raises as `get`."""
         standing = await self.get(caller, key)
         record = standing.record
         position, leaving = await self._leading.ask(
             lambda engine, now: (_position(engine, record, now), _leaving(engine, record))
         )
-        chosen = DecisionFilter(job=record.spec.key.job)
+        attempt = 0 if all_attempts else record.spec.key.attempt
+        chosen = DecisionFilter(job=record.spec.key.job, attempt=attempt)
         decisions = await self._store.decisions(self._database.newest, chosen, None, LAST_DECISIONS)
         return Story(standing, position, leaving, decisions[::-1])
 
@@ -241,21 +249,6 @@ def _standing(engine: Engine, key: Key, now: int) -> Standing | None:
     if record.state is not WorkloadState.PENDING:
         return Standing(record)
     return Standing(record, explain(engine.pool_of(record.spec.queue), record.id, now))
-
-
-def _listed(engine: Engine, queue: str) -> Sequence[Standing]:
-    pool = engine.pool_of(queue)
-    holding = sorted(pool.yard.by_queue.get(queue, {}).values(), key=lambda holding: holding.number)
-    waiting = sorted(
-        (workload for workload in pool.waiting.values() if workload.queue == queue), key=lambda each: each.order
-    )
-    ids = [*(holding.workload.id for holding in holding), *(workload.id for workload in waiting)]
-    held = [
-        record
-        for record in engine.records.values()
-        if record.state is WorkloadState.HELD and record.spec.queue == queue
-    ]
-    return [Standing(engine.records[id_]) for id_ in ids] + [Standing(record) for record in held]
 
 
 def _position(engine: Engine, record: Record, now: int) -> Position:

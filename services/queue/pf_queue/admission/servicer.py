@@ -14,6 +14,7 @@ from pf_kit.watch import Watches
 from pf_queue.admission import render, requests
 from pf_queue.admission.convert import key_message, refusal_message, workload_message
 from pf_queue.admission.domain import Key, Record
+from pf_queue.admission.listing import Place
 from pf_queue.admission.service import Workloads
 from pf_queue.admission.store import WorkloadStore
 from pf_queue.admission.watching import Teller
@@ -84,10 +85,13 @@ class AdmissionServicer(admission_pb2_grpc.AdmissionServiceServicer):
 
     async def ListWorkloads(self, request: pb.ListWorkloadsRequest, _context: object) -> pb.ListWorkloadsResponse:
         chosen = requests.workload_filter(request)
-        found = await self._workloads.in_queue(current_call().principal, chosen.queue)
-        matching = [standing for standing in found if chosen.matches(standing.record)]
-        page = await self._lists.page(request, render.cut(matching), render.place(matching))
-        explained = await self._workloads.explained(page.things)
+        caller = current_call().principal
+        page = await self._lists.page(
+            request,
+            lambda after, limit: self._workloads.in_queue(caller, chosen, Place.parse(after), limit),
+            lambda listed: str(listed.place),
+        )
+        explained = await self._workloads.explained([listed.record for listed in page.things])
         workloads = [workload_message(standing.record, standing.reason) for standing in explained]
         return pb.ListWorkloadsResponse(workloads=workloads, next_page_token=page.next_token)
 
@@ -97,7 +101,8 @@ class AdmissionServicer(admission_pb2_grpc.AdmissionServiceServicer):
 
     async def ExplainWorkload(self, request: pb.ExplainWorkloadRequest, _context: object) -> pb.ExplainWorkloadResponse:
         key = requests.key(request.key, least=0)
-        return render.story(await self._workloads.story(current_call().principal, key))
+        story = await self._workloads.story(current_call().principal, key, all_attempts=request.all_attempts)
+        return render.story(story)
 
     async def Simulate(self, request: pb.SimulateRequest, _context: object) -> pb.SimulateResponse:
         specs, change = requests.supposed(request)

@@ -17,8 +17,40 @@ class DecisionFilter:
 
     queues: frozenset[str] | None = None
     job: str = ""
+    attempt: int = 0
+    """0 matches all."""
     kinds: frozenset[DecisionKind] = frozenset()
     since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OverFilter:
+    """Which workloads that are over to list; what is None or empty matches all."""
+
+    queue: str
+    user: str = ""
+    since: datetime | None = None
+    """Only those that ended then or later."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverPlace:
+    """A place in a list of workloads that are over."""
+
+    ended: datetime
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """A workload that is over."""
+
+    record: Record
+    ended: datetime
+
+    @property
+    def place(self) -> OverPlace:
+        return OverPlace(self.ended, self.record.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +72,11 @@ class WorkloadStore(Protocol):
 
     async def last_over(self, view: View, key: Key) -> Record | None:
         """An attempt that is over, as far as it is kept; for attempt 0 the last of the job."""
+
+    async def over_in_queue(
+        self, view: View, chosen: OverFilter, after: OverPlace | None, limit: int
+    ) -> Sequence[Over]:
+        """Those of a queue that are over, newest first, as far as they are kept."""
 
     async def in_queue(self, view: View, queue: str) -> bool:
         """True if a queue has workloads that are not over."""

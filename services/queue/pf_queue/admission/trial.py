@@ -78,7 +78,7 @@ def _let_go(engine: Engine, evicted: Decided, now: int) -> None:
     record = engine.records.get(str(evicted.key))
     if record is None:
         return
-    if not evicted.counts:
+    if evicted.whole:
         engine.release(evicted.key, record.grant, Outcome.EVICTED, now)
         return
     left = {

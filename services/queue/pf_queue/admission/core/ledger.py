@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from pf_queue.admission.core.amounts import JOBS, Vector
 from pf_queue.admission.core.places import Place
 
+BARELY = 5e-324
+"""The share of a place that is about to borrow: more than none, and less than any."""
+
 
 class Ledger:
     """Amounts charged to the places of a tree.
@@ -128,6 +131,18 @@ class Ledger:
                 if (share := over / measure[resource]) > most:
                     most = share
         return most if beyond else 0.0
+
+    def standing(self, at: Place, extra: Vector) -> float:
+        """How a place that something extra is asked for below stands among its siblings; the least is served first.
+
+        It is 0 within the guarantee of all that is asked for, else the share as it is: what is asked for makes no
+        difference, so that among those below large wishes stand no worse than small ones.
+        """
+        used, guaranteed = self.used[at.index], at.min
+        for resource in at.measured:
+            if extra[resource] and used[resource] + extra[resource] > guaranteed[resource]:
+                return self.share(at) or BARELY
+        return 0.0
 
     def borrowed(self, at: Place, resources: Sequence[int]) -> list[int]:
         """Of which of these resources a place has more than its guarantee; of jobs nobody is promised any."""

@@ -2,44 +2,94 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
 from typing import TypeAlias
 
 from pf_queue.admission.core.amounts import Vector
 from pf_queue.admission.core.places import Place
-from pf_queue.admission.core.wishes import Key, Order, Shape
+from pf_queue.admission.core.shapes import Shape
+from pf_queue.admission.core.wishes import Order, Tier
+
+Key: TypeAlias = tuple[float, ...]
+"""How candidates of one place are ordered: for each level of the tree from there down how the queue stands and its
+negative priority; then the order of the workload."""
+InLine: TypeAlias = tuple[Order, str]
+"""A workload that waits at a place, and where it stands there."""
 
 
 class Stand:
     """A place in the tournament."""
 
-    __slots__ = ("above", "blocked", "groups", "lines", "offers", "passed", "place", "users")
+    __slots__ = (
+        "above",
+        "behind",
+        "blocked",
+        "groups",
+        "inner",
+        "lines",
+        "offers",
+        "padding",
+        "passed",
+        "place",
+        "users",
+    )
 
-    def __init__(self, place: Place, above: Stand | None) -> None:
+    def __init__(self, place: Place, above: Stand | None, padding: Key) -> None:
         self.place = place
         self.above = above
+        self.padding = padding
+        """What stands in keys for the levels that other branches of the tree have below this place."""
+        self.inner = False
+        """True if there are places below."""
         self.groups: dict[Shape, list[Entry]] = {}
         """By shape, the best of the places below."""
-        self.lines: dict[Shape, list[tuple[Order, str]]] = {}
-        """By shape, who waits here itself."""
+        self.lines: dict[Shape, list[InLine]] = {}
+        """By shape, who waits here itself; whoever stands first in a line does wait."""
         self.blocked: dict[Shape, None] = {}
+        """The plain shapes for which there was no room when they were looked at last."""
         self.offers: dict[Shape, tuple[Shape, int, Key]] = {}
         """What is sent up: as which shape, the number of the newest entry there, and its key."""
-        self.passed: dict[Shape, tuple[Shape, Key]] = {}
-        """What is not sent up, because somebody else comes first here who is not held up: of which shape, and where."""
+        self.passed: dict[Shape, Shape] = {}
+        """Of those who wait here itself: who stands behind whom."""
+        self.behind: dict[Shape, dict[Shape, None]] = {}
+        """Of those who wait below, by plain shape: who stands behind it."""
         self.users: dict[str, list[int]] = {}
         """What each user has here, where users are limited."""
 
-    def goes_up(self, shape: Shape) -> bool:
-        """True if a shape is blocked nowhere from here up."""
-        at: Stand | None = self
-        while at is not None:
-            if shape in at.blocked:
-                return False
-            offer = at.offers.get(shape)
-            if offer is None:
-                return shape in at.passed
-            shape, at = offer[0], at.above
+    def join(self, shape: Shape, entry: InLine) -> bool:
+        """Somebody stands in line from now on; True if in front."""
+        line = self.lines.setdefault(shape, [])
+        heappush(line, entry)
+        return line[0] is entry
+
+    def step_out(self, shape: Shape, entry: InLine, waits: Callable[[InLine], bool]) -> bool:
+        """Somebody has left; True if from the front of the line. `waits` tells who is there still."""
+        line = self.lines[shape]
+        if line[0] != entry:
+            return False
+        heappop(line)
+        while line and not waits(line[0]):
+            heappop(line)
+        if not line:
+            del self.lines[shape]
         return True
+
+    def front(self, tier: Tier) -> tuple[InLine, Shape] | None:
+        """Who is first of all who wait here, and of which shape."""
+        fronts = [(line[0], shape) for shape, line in self.lines.items() if shape.tier is tier]
+        return min(fronts, key=lambda each: each[0], default=None)
+
+    def before(self, shape: Shape) -> Iterator[tuple[InLine, Shape]]:
+        """The other shapes of whose line the first comes before the first of this one, whether there is room or not."""
+        first = self.lines[shape][0]
+        for other, line in self.lines.items():
+            if line[0] < first and other.tier is shape.tier:
+                yield line[0], other
+
+    def those_behind(self, shape: Shape) -> list[Shape]:
+        """Those who wait here themselves and stand behind a shape."""
+        return [passed for passed, before in self.passed.items() if before is shape]
 
     def over_user_limit(self, shape: Shape) -> bool:
         """True if whoever wants this has too much here for it."""

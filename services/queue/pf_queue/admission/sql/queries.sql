@@ -14,6 +14,16 @@ where id > $1 || '/' and id < $1 || '0' and ($2 = 0 or id = $1 || '/' || $2::tex
 order by split_part(id, '/', 2)::integer desc
 limit 1
 
+-- over_in_queue --
+select spec, standing, end_time
+from workloads_over
+where queue = $1
+    and ($2::text is null or spec ->> 'user' = $2)
+    and ($3::timestamptz is null or end_time >= $3)
+    and ($4::timestamptz is null or (end_time, id) < ($4, $5))
+order by end_time desc, id desc
+limit $6
+
 -- in_queue --
 select exists (select from workloads where queue = $1)
 
@@ -40,19 +50,20 @@ on conflict (id) do update
 set queue = excluded.queue, spec = excluded.spec, standing = excluded.standing, end_time = excluded.end_time
 
 -- decide --
-insert into decisions (time, job, attempt, queue, kind, counts, why, beneficiary)
-select time, job, attempt, queue, kind, string_to_array(counts, ',')::integer[], why, beneficiary
+insert into decisions (time, job, attempt, queue, kind, replicas, why, beneficiary)
+select time, job, attempt, queue, kind, replicas::jsonb, why, beneficiary
 from unnest($1::timestamptz[], $2::text[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
-    as given (time, job, attempt, queue, kind, counts, why, beneficiary)
+    as given (time, job, attempt, queue, kind, replicas, why, beneficiary)
 
 -- decisions --
-select id, time, job, attempt, queue, kind, counts, why, beneficiary
+select id, time, job, attempt, queue, kind, replicas, why, beneficiary
 from decisions
 where ($1::bigint is null or id < $1)
     and ($3::text[] is null or queue = any ($3))
     and ($4::text is null or job = $4)
-    and ($5::text[] is null or kind = any ($5))
-    and ($6::timestamptz is null or time >= $6)
+    and ($5::integer is null or attempt = $5)
+    and ($6::text[] is null or kind = any ($6))
+    and ($7::timestamptz is null or time >= $7)
 order by id desc
 limit $2
 

@@ -22,6 +22,7 @@ create table workloads_over (
 );
 comment on table workloads_over is 'Those that are over, so that nobody begins them again; their queues may be gone.';
 create index workloads_over_end_time on workloads_over (end_time);
+create index workloads_over_queue on workloads_over (queue, end_time, id);
 
 create table decisions (
     id bigint generated always as identity primary key,
@@ -30,12 +31,13 @@ create table decisions (
     attempt integer not null,
     queue text collate "C" not null,
     kind text not null,
-    counts integer[] not null,
+    replicas jsonb not null,
     why text not null,
     beneficiary text not null
 );
 comment on table decisions is 'What was decided about workloads.';
-comment on column decisions.counts is 'Replicas of the surplus of each role; none if it is about all of the workload.';
+comment on column decisions.replicas is
+    'What it is about: of each role the name, what the workload cannot run without, and the surplus; none if it waits again.';
 comment on column decisions.beneficiary is 'For which workload somebody must leave; empty for none.';
 create index decisions_queue on decisions (queue, id);
 create index decisions_job on decisions (job, id);
