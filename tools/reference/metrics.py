@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry, Metric, ProcessCollector
 
 from pf_kit.limits import Limit
 from pf_kit.telemetry import RpcMetrics
-from pf_queue.admission.metrics import AdmissionMetrics
+from pf_queue.admission.metrics import AdmissionMetrics, rounds_unlogged
 from reference.rpc import cell
 
 INTRODUCTION = """\
@@ -32,6 +32,7 @@ def families() -> list[Metric]:
     metrics.method("/package.Service/Method").record("OK", 0.001)
     metrics.show("call", Limit(1, 1))
     AdmissionMetrics(registry)
+    rounds_unlogged(registry)
     return sorted(registry.collect(), key=lambda family: family.name)
 
 

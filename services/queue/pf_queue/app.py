@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
@@ -48,9 +48,12 @@ from pf_queue.accounts.seeds import seed_root
 from pf_queue.accounts.servicer import AuthServicer, GrantServicer, Issuer, UserServicer
 from pf_queue.accounts.servicer import Lists as AccountLists
 from pf_queue.accounts.status import StoredTokenStatus
+from pf_queue.admission.engines import Engines, PlainEngines
+from pf_queue.admission.journal.engines import RecordedEngines
+from pf_queue.admission.journal.writer import Writer
 from pf_queue.admission.layouts import StoredLayouts
 from pf_queue.admission.leading import Leading
-from pf_queue.admission.metrics import AdmissionMetrics
+from pf_queue.admission.metrics import AdmissionMetrics, rounds_unlogged
 from pf_queue.admission.postgres import RETENTIONS as ADMISSION_RETENTIONS
 from pf_queue.admission.postgres import PostgresWorkloadStore
 from pf_queue.admission.service import Workloads
@@ -67,7 +70,7 @@ from pf_queue.quota.postgres import PostgresQueueStore
 from pf_queue.quota.servicer import QueueServicer
 from pf_queue.quota.watching import Tellers
 from pf_queue.seeds import Seeds
-from pf_queue.settings import QueueSettings
+from pf_queue.settings import AdmissionSettings, QueueSettings
 
 NAME = "queue"
 """Also the name of the schema in Postgres and of the stream on the bus."""
@@ -100,15 +103,17 @@ async def main(settings: QueueSettings, stop: Stop) -> None:
         await _require_key(ground, vault)
         await _sow(settings, ground, parts)
         registry = _registry()
-        leading, candidate = _leading(settings, ground, parts, registry), _candidate(settings, ground)
-        server = _server(settings, ground, parts, vault, registry, tracing, leading, candidate)
+        with _engines(settings.admission, registry) as engines:
+            leading = _leading(ground, parts, registry, engines)
+            candidate = _candidate(settings, ground)
+            server = _server(settings, ground, parts, vault, registry, tracing, leading, candidate)
 
-        async def lead() -> None:
-            # The port may have been chosen only now.
-            candidate.address = settings.address or advertised(server.addresses[0])
-            await candidate.run(leading.run)
+            async def lead() -> None:
+                # The port may have been chosen only now.
+                candidate.address = settings.address or advertised(server.addresses[0])
+                await candidate.run(leading.run)
 
-        await serve(server, {**_loops(settings, ground), ADMISSION: lead}, stop)
+            await serve(server, {**_loops(settings, ground), ADMISSION: lead}, stop)
 
 
 PROGRAM = Program(NAME, VERSION, "PF_QUEUE", QueueSettings, main)
@@ -158,7 +163,22 @@ def _candidate(settings: QueueSettings, ground: Ground) -> Leadership:
     return Leadership(leases, name=ADMISSION, holder=new_id(), address=settings.address, clock=ground.clock)
 
 
-def _leading(settings: QueueSettings, ground: Ground, parts: Parts, registry: CollectorRegistry) -> Leading:
+@contextmanager
+def _engines(settings: AdmissionSettings, registry: CollectorRegistry) -> Iterator[Engines]:
+    """What decides; logged if that is wanted."""
+    keeping = settings.rounds.keeping
+    if keeping is None:
+        yield PlainEngines(settings.tuning, settings.patience)
+        return
+    writer = Writer(keeping, rounds_unlogged(registry).inc)
+    engines = RecordedEngines(settings.tuning, settings.patience, VERSION, writer)
+    try:
+        yield engines
+    finally:
+        engines.close()
+
+
+def _leading(ground: Ground, parts: Parts, registry: CollectorRegistry, engines: Engines) -> Leading:
     stores, metrics = ground.stores, AdmissionMetrics(registry)
 
     async def closed(queue: str) -> None:
@@ -171,8 +191,7 @@ def _leading(settings: QueueSettings, ground: Ground, parts: Parts, registry: Co
         layouts=StoredLayouts(clusters=stores.clusters, queues=stores.queues),
         fence=fence,
         clock=ground.clock,
-        tuning=settings.admission.tuning,
-        patience=settings.admission.patience,
+        engines=engines,
         stored=metrics.stored,
         closed=closed,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 from dataclasses import dataclass, field
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated
 
 from pf_kit.lifecycle import Level
@@ -14,6 +15,7 @@ from pf_kit.tracing import TraceSettings
 from pf_queue.accounts.settings import AccountSettings
 from pf_queue.admission.core.pool import Tuning
 from pf_queue.admission.domain import Patience
+from pf_queue.admission.journal.segments import Keeping
 from pf_queue.clusters.vault import KEY_BYTES
 
 
@@ -55,6 +57,22 @@ class KeptSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class RoundsSettings:
+    """The log of all that admission is told and decides, which `paddleflow queue replay` plays again."""
+
+    folder: Path | None = None
+    """Where it is kept. Empty: nowhere. It names users, queues and jobs."""
+    segment_megabytes: Annotated[int, Between(1, 4096)] = 64
+    """Size of a file, after which the next one is begun. In a small one, times of waiting begin anew too often."""
+    segments: Annotated[int, Between(2, 10_000)] = 16
+    """Files that are kept, and so many times the size of one in all. The oldest go first."""
+
+    @property
+    def keeping(self) -> Keeping | None:
+        return Keeping(self.folder, self.segment_megabytes * 2**20, self.segments) if self.folder else None
+
+
+@dataclass(frozen=True, slots=True)
 class AdmissionSettings:
     """How patient admission is."""
 
@@ -68,6 +86,7 @@ class AdmissionSettings:
     """Seconds for which others may pass the first in order that does not fit, until room is kept for it."""
     kept_seconds: Annotated[float, Between(1, 86_400)] = 60.0
     """Seconds for which room is kept for a workload beyond the grace of those who leave for it."""
+    rounds: RoundsSettings = field(default_factory=RoundsSettings)
 
     @property
     def tuning(self) -> Tuning:

@@ -20,9 +20,9 @@ from paddleflow.problems import Aborted, NoLeader, Problem, Unavailable
 from pf_kit.clock import Clock
 from pf_kit.leases import Lease
 from pf_kit.unit import AuditEntry, Change, Database, View
-from pf_queue.admission.core.pool import Tuning
-from pf_queue.admission.domain import Effects, Patience
+from pf_queue.admission.domain import Effects
 from pf_queue.admission.engine import Engine
+from pf_queue.admission.engines import Engines
 from pf_queue.admission.layout import ClusterFacts, Layout
 from pf_queue.admission.store import WorkloadStore
 from pf_queue.admission.times import micros
@@ -82,8 +82,7 @@ class Leading:
         layouts: Layouts,
         fence: Fence,
         clock: Clock,
-        tuning: Tuning,
-        patience: Patience,
+        engines: Engines,
         stored: Callable[[Effects], None],
         closed: Callable[[str], Awaitable[None]],
     ) -> None:
@@ -93,8 +92,7 @@ class Leading:
         self._layouts = layouts
         self._fence = fence
         self._clock = clock
-        self._tuning = tuning
-        self._patience = patience
+        self._engines = engines
         self._stored = stored
         self._closed = closed
         self._calls: deque[_Call[Any]] = deque()
@@ -142,6 +140,7 @@ class Leading:
             while not watching.done():
                 await self._pause(engine)
                 await self._turn(engine, lease)
+                await self._engines.rest(self._now())
             watching.result()
         finally:
             watching.cancel()
@@ -161,7 +160,7 @@ class Leading:
         return engine
 
     async def _read(self) -> Engine:
-        engine = Engine(self._tuning, self._patience)
+        engine = self._engines.new()
         async with self._database.snapshot() as snapshot:
             self._tree = await self._store.tree(snapshot)
             layout = await self._layouts.read(snapshot)
@@ -185,6 +184,7 @@ class Leading:
             for call in calls:
                 _fail(call, Unavailable("the change was not stored, or nobody knows; try again"))
             raise
+        self._engines.stored()
         self._stored(effects)
         for call in calls:
             _answer(call)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
 from prometheus_client import CollectorRegistry
+from prometheus_client import Counter as ShownCounter
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
@@ -60,6 +61,12 @@ class AdmissionMetrics(Collector):
         engine = self._engine()
         pools = engine.pools.values() if engine else ()
         return [load for pool in pools for load in loads(pool, {}, {})]
+
+
+def rounds_unlogged(registry: CollectorRegistry) -> ShownCounter:
+    return ShownCounter(
+        "paddleflow_rounds_unlogged", "Turns of admission that stand in no log of rounds.", registry=registry
+    )
 
 
 def _nobody() -> None:

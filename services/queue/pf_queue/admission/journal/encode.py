@@ -1,0 +1,203 @@
+"""Openings and turns as lines of JSON, in one way only: what is equal has the same bytes.
+
+Decision 12 (docs/adr) describes the lines. Whatever changes them needs another `VERSION`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple
+from operator import attrgetter
+from typing import Any
+
+from pf_queue.admission.core.places import QueueRules
+from pf_queue.admission.domain import (
+    Admitted,
+    Decided,
+    Effects,
+    Evicting,
+    Record,
+    Released,
+    RoleRequest,
+    Spec,
+    Submitted,
+    WorkloadFact,
+)
+from pf_queue.admission.journal.inputs import (
+    Arrange,
+    Input,
+    Opening,
+    Release,
+    Resize,
+    Resume,
+    Round,
+    Running,
+    Submit,
+    Turn,
+)
+from pf_queue.admission.layout import Layout, PoolId, PoolLayout
+
+VERSION = 1
+FORMAT = "paddleflow rounds"
+"""How the first line of a log says what it is."""
+AT_ONCE = 500
+"""Workloads in one line of an opening."""
+
+STANDING = (
+    "state",
+    "number",
+    "submitted",
+    "not_before",
+    "requeues",
+    "cluster",
+    "grant",
+    "grant_version",
+    "admission",
+    "since",
+    "start_by",
+    "running",
+    "surplus",
+    "shrinking",
+    "leave_by",
+    "leaves_for",
+    "kept_until",
+    "starving",
+    "outcome",
+    "version",
+)
+"""What changes of a workload, in the order of a line."""
+RULES = (
+    "name",
+    "parent",
+    "weight",
+    "priority",
+    "reach",
+    "strict",
+    "max_jobs",
+    "max_jobs_per_user",
+    "admission",
+)
+"""Of a queue, in the order of a line; then come its amounts."""
+AMOUNTS = ("min", "max", "lend_limit", "max_per_user")
+DECIDED = ("time", "key", "queue", "kind", "replicas", "why", "beneficiary")
+"""Of a decision, in the order of a line."""
+
+_standing = attrgetter(*STANDING)
+_rules = attrgetter(*RULES)
+_amounts = attrgetter(*AMOUNTS)
+_decided = attrgetter(*DECIDED)
+_text = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+
+
+def opening_lines(opening: Opening) -> Iterator[str]:
+    """The head, then the workloads that there are."""
+    head = {
+        "format": FORMAT,
+        "version": VERSION,
+        "software": opening.software,
+        "now": opening.now,
+        "number": opening.number,
+        "tuning": astuple(opening.tuning),
+        "patience": astuple(opening.patience),
+        "layout": layout_row(opening.layout),
+        "workloads": len(opening.records),
+    }
+    yield _text(head)
+    for first in range(0, len(opening.records), AT_ONCE):
+        some = opening.records[first : first + AT_ONCE]
+        yield _text({"workloads": [[spec_row(record.spec), _standing(record)] for record in some]})
+
+
+def turn_line(turn: Turn) -> str:
+    row = {
+        "turn": turn.number,
+        "inputs": [input_row(each) for each in turn.inputs],
+        "effects": None if turn.effects is None else effects_row(turn.effects),
+        "stored": turn.stored,
+    }
+    return _text(row)
+
+
+def end_line(why: str) -> str:
+    return _text({"end": why})
+
+
+def input_row(told: Input) -> Sequence[Any]:
+    match told:
+        case Round(now):
+            return ("round", now)
+        case Submit(spec, now):
+            return ("submit", now, spec_row(spec))
+        case Release(key, grant, outcome, now):
+            return ("release", now, str(key), grant, outcome)
+        case Resize(key, grant, left):
+            return ("resize", str(key), grant, dict(sorted(left.items())))
+        case Running(key, grant, now):
+            return ("running", now, str(key), grant)
+        case Resume(key, now):
+            return ("resume", now, str(key))
+        case Arrange(layout, now):
+            return ("arrange", now, layout_row(layout))
+
+
+def spec_row(spec: Spec) -> Sequence[Any]:
+    roles = [_role(role) for role in spec.roles]
+    return (str(spec.key), spec.queue, spec.user, spec.priority, roles, spec.grace, spec.min_run)
+
+
+def _role(role: RoleRequest) -> Sequence[Any]:
+    return (role.role, role.least, role.most, role.step, dict(role.per_replica))
+
+
+def effects_row(effects: Effects) -> Mapping[str, Any]:
+    changed = effects.changed
+    return {
+        "changed": {id_: _standing(record) for id_, record in changed.items()},
+        "added": [spec_row(record.spec) for id_, record in changed.items() if id_ in effects.added],
+        "facts": [_fact(fact, changed) for fact in effects.facts],
+        "decided": [_decision(each) for each in effects.decided],
+    }
+
+
+def _decision(decided: Decided) -> Sequence[Any]:
+    time, key, queue, kind, replicas, why, beneficiary = _decided(decided)
+    counts = [(each.role, each.base, each.surplus) for each in replicas]
+    return (time, str(key), queue, kind, counts, why, beneficiary)
+
+
+def _fact(fact: WorkloadFact, changed: Mapping[str, Record]) -> Sequence[Any]:
+    """A workload is told by its name alone if it stands as the same turn leaves it."""
+    record = fact.record
+    last = changed.get(id_ := record.id)
+    told = id_ if last is record or last == record else (id_, _standing(record))
+    match fact:
+        case Admitted():
+            return ("admitted", told)
+        case Submitted():
+            return ("submitted", told)
+        case Released():
+            return ("released", told, fact.counts)
+        case Evicting():
+            return ("evicting", told, fact.counts, fact.why, fact.beneficiary)
+        case _:
+            return ("requeued", told)
+
+
+def layout_row(layout: Layout) -> Mapping[str, Any]:
+    pools = sorted(layout.pools.items())
+    places = {id_: place for place, (id_, _) in enumerate(pools)}
+    return {
+        "pools": [_pool(id_, pool) for id_, pool in pools],
+        "queues": {name: (places[id_], layout.states[name]) for name, id_ in sorted(layout.pool_of.items())},
+    }
+
+
+def _pool(id_: PoolId, pool: PoolLayout) -> Sequence[Any]:
+    sizes = [dict(size) for size in pool.sizes]
+    queues = [_queue(rules) for rules in pool.queues]
+    return (id_.cluster, id_.queue, queues, dict(pool.capacity), sizes, pool.reported, pool.online)
+
+
+def _queue(rules: QueueRules) -> Sequence[Any]:
+    return (*_rules(rules), *(dict(sorted(amounts.items())) for amounts in _amounts(rules)))

@@ -1,0 +1,168 @@
+"""Writes the log of rounds, in a thread of its own: whoever decides never waits for a disk.
+
+What goes wrong here ends the segment, is told once, and is tried again with the next opening.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from enum import StrEnum
+from queue import Empty, SimpleQueue
+from time import monotonic
+
+from pf_queue.admission.journal.encode import end_line, opening_lines, turn_line
+from pf_queue.admission.journal.inputs import Opening, Turn
+from pf_queue.admission.journal.segments import Keeping, Segment, forget
+
+logger = logging.getLogger(__name__)
+
+FLUSH = 1.0
+"""Seconds after which what was decided stands in the file."""
+BACKLOG = 100_000
+"""Inputs, workloads and decisions that wait to be written; if there are more, the disk is too slow."""
+MOST_SEGMENT = 2
+"""Times the size that it should have: a segment ends then, also if nobody begins the next."""
+CLOSING = 5.0
+"""Seconds in which the rest is written when the service stops."""
+
+
+class End(StrEnum):
+    """Why a segment ends."""
+
+    LOADED = "the state was loaded anew"
+    STOPPED = "the service stopped"
+    BEHIND = "the disk was too slow"
+    LARGE = "the segment was as large as it may be"
+
+
+class Writer:
+    """Fulfils `Log` with files."""
+
+    def __init__(self, keeping: Keeping, lost: Callable[[], None]) -> None:
+        """`lost` is called for each turn that is in no file."""
+        self._keeping = keeping
+        self._lost = lost
+        self._items: SimpleQueue[Opening | Turn | End] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._backlog = 0
+        self._behind = False
+        self._asked = self._begun = 0
+        """Openings that were asked for, and those that the thread has come to."""
+        self._segment: Segment | None = None
+        self._flushed = monotonic()
+        self._told = False
+        self._thread = threading.Thread(target=self._run, name="rounds", daemon=True)
+        self._thread.start()
+
+    @property
+    def full(self) -> bool:
+        """True if the segment is so large that the next should be begun."""
+        segment = self._segment
+        large = segment is not None and segment.written >= self._keeping.segment_bytes
+        return large and self._asked == self._begun
+
+    @property
+    def silent(self) -> bool:
+        """True if nothing is written until there is another opening."""
+        return self._asked == self._begun and (self._segment is None or self._behind)
+
+    def begin(self, opening: Opening) -> None:
+        self._behind = False
+        self._asked += 1
+        self._items.put(opening)
+
+    def put(self, turn: Turn) -> None:
+        if self._behind:
+            self._lost()
+            return
+        weight = _weight(turn)
+        with self._lock:
+            self._behind = self._backlog + weight > BACKLOG
+            if not self._behind:
+                self._backlog += weight
+        if self._behind:
+            self._lost()
+        self._items.put(End.BEHIND if self._behind else turn)
+
+    def close(self) -> None:
+        """Ends the segment. A disk that hangs does not keep the service from stopping."""
+        self._items.put(End.STOPPED)
+        self._thread.join(CLOSING)
+
+    def _run(self) -> None:
+        item: Opening | Turn | End | None = None
+        while item is not End.STOPPED:
+            try:
+                item = self._items.get(timeout=FLUSH)
+            except Empty:
+                item = None
+            try:
+                self._write(item)
+                self._flush()
+            except OSError as error:
+                self._give_up(error)
+            if isinstance(item, Turn):
+                with self._lock:
+                    self._backlog -= _weight(item)
+
+    def _flush(self) -> None:
+        if self._segment is not None and monotonic() - self._flushed >= FLUSH:
+            self._segment.flush()
+            self._flushed = monotonic()
+
+    def _write(self, item: Opening | Turn | End | None) -> None:
+        match item:
+            case Opening():
+                self._begun += 1
+                self._end(End.LOADED)
+                self._begin(item)
+            case Turn() if self._segment is not None:
+                self._segment.add([turn_line(item)])
+                if self._segment.written >= MOST_SEGMENT * self._keeping.segment_bytes:
+                    self._end(End.LARGE)
+            case Turn():
+                self._lost()
+            case End():
+                self._end(item)
+
+    def _begin(self, opening: Opening) -> None:
+        segment = Segment.begun(self._keeping.folder)
+        self._segment = segment
+        forget(self._keeping)
+        segment.add(opening_lines(opening))
+        segment.flush()
+        if self._told:
+            logger.info("rounds are logged again", extra={"file": str(segment.path)})
+            self._told = False
+
+    def _end(self, why: End) -> None:
+        if self._segment is None:
+            return
+        self._segment.add([end_line(why)])
+        self._segment.flush()
+        self._segment.close()
+        self._segment = None
+        if why in (End.BEHIND, End.LARGE):
+            self._tell(why)
+
+    def _give_up(self, error: OSError) -> None:
+        if self._segment is not None:
+            with suppress(OSError):
+                self._segment.close()
+            self._segment = None
+        self._tell(str(error))
+
+    def _tell(self, why: str) -> None:
+        """Once, until rounds are logged again."""
+        if not self._told:
+            self._told = True
+            told = {"folder": str(self._keeping.folder), "detail": why}
+            logger.error("rounds are not logged for now; admission goes on", extra=told)
+
+
+def _weight(turn: Turn) -> int:
+    effects = turn.effects
+    return 1 + len(turn.inputs) + (len(effects.changed) + len(effects.facts) if effects else 0)
