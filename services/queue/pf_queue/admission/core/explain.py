@@ -62,8 +62,9 @@ def explain(pool: Pool, id_: str, now: int) -> Explanation:
     if (booking := pool.bookings.get(id_)) is not None:
         at, short = _refusal(pool, workload, place)
         return Explanation(Reason.RESERVED if booking.starving else Reason.RECLAIMING, at, short)
-    if workload.not_before > now and not pool.contest.wish(id_, Tier.BASE):
-        return Explanation(Reason.BACKOFF)
+    if not pool.contest.wish(id_, Tier.BASE):
+        # Its time may have come, while the round that takes notice is still to be held.
+        return Explanation(Reason.BACKOFF if workload.not_before > now else Reason.NOT_CONSIDERED)
     barrier = pool.contest.barrier(id_, Tier.BASE)
     if barrier is None:
         first = pool.contest.first(workload.queue) if place.strict else None
