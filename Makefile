@@ -23,7 +23,7 @@ setup: ## install all that the other targets need, below this folder
 	@tools/setup.sh
 
 .PHONY: demo
-demo: setup ## start everything, build a small quota tree, change it while a watch prints what happens
+demo: setup ## start everything, change a quota tree under a watch, let four teams compete for a cluster
 	@demo/run.sh
 
 .PHONY: up

@@ -162,4 +162,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        # As a shell says it; nobody needs to see where it was.
+        sys.exit(130)

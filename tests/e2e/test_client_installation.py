@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 import secrets
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -47,6 +48,7 @@ from paddleflow.problems import (
 )
 from support.installation import Installation, installation
 from support.repository import BIN, ROOT
+from teams import setting as teams
 
 CLUSTER = "client-tests"
 """Has no machines, so that guarantees in it are not limited."""
@@ -327,3 +329,41 @@ def test_the_demo_shows_what_it_says_and_clears_it_away(made: Installation, clie
     cleared = python(made, "-c", "import queues; queues.clear()")
     assert (cleared.returncode, cleared.stderr) == (0, "")
     assert [each.name for each in client.queues.list()] == ["default-queue"]
+
+
+def test_the_demo_of_teams_sees_what_it_promises(made: Installation, client: PaddleFlow) -> None:
+    shown = python(made, "-m", "teams")
+    assert (shown.returncode, shown.stderr) == (0, ""), shown.stdout + shown.stderr
+    assert shown.stdout.isascii()
+    rows = re.findall(r"(?m)^ +\d+\.\d s  (?:\[.{8}\] +\d+  ){4} +[\d,]+  (.+)$", shown.stdout)
+    assert len(rows) <= 25
+    assert {"ranking has the whole cluster", "language has its guarantee", "all is done"} <= set(rows)
+    assert re.search(
+        r"(?m)^2,443 jobs of 4 teams in [\d.]+ s: [\d,]+ admissions \(\d+ a second\), \d+ evict", shown.stdout
+    )
+    assert len(re.findall(r"(?m)^seen      ", shown.stdout)) == 7
+    assert "NOT SEEN" not in shown.stdout
+    left = client.workloads.loads(queue="lab")
+    assert {(load.queue, load.admitted, load.waiting) for load in left} == {
+        (name, 0, 0) for name in ("lab", "ranking", "language", "guests", "physics")
+    }
+
+
+async def clear_teams(made: Installation) -> None:
+    async with aio.connect_configured(made.config) as client:
+        await teams.clear(client)
+
+
+def test_ctrl_c_ends_the_demo_of_teams_and_the_next_one_clears_it_away(made: Installation, client: PaddleFlow) -> None:
+    words = [sys.executable, "-u", "-m", "teams"]
+    folder, environment = ROOT / "demo", made.environment
+    with subprocess.Popen(
+        words, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as demo:
+        assert demo.stdout is not None
+        assert any("ranking has the whole cluster" in line for line in demo.stdout)
+        demo.send_signal(signal.SIGINT)
+        _, told = demo.communicate(timeout=10)
+    assert (demo.returncode, told) == (130, "\nInterrupted.\n")
+    asyncio.run(clear_teams(made))
+    assert "lab" not in {each.name for each in client.queues.list()}

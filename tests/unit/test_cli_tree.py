@@ -51,9 +51,10 @@ def test_a_bar_shows_what_is_used_borrowed_guaranteed_and_allowed(used: int, lea
     assert bar(used, least, most) == drawn
 
 
-@given(AMOUNTS, AMOUNTS, AMOUNTS)
-def test_a_bar_is_always_as_long(used: int, least: int, most: int) -> None:
+@given(AMOUNTS, AMOUNTS, AMOUNTS, st.integers(1, 100))
+def test_a_bar_is_always_as_long(used: int, least: int, most: int, width: int) -> None:
     assert len(bar(used, least, most)) == BAR
+    assert len(click.unstyle(drawn_bar(used, least, most, FINE, width))) == width
 
 
 def test_queues_stand_below_their_parents_by_name() -> None:

@@ -84,24 +84,24 @@ def legend(brush: Brush) -> str:
     )
 
 
-def bar(used: int, least: int, most: int, brush: Brush) -> str:
+def bar(used: int, least: int, most: int, brush: Brush, width: int = BAR) -> str:
     """The bar of one resource; its right end is the ceiling."""
     # However small, use is shown.
-    taken = max(_cells(used, most), min(used, 1))
-    owned = max(_cells(least, most), taken if used <= least else 0)
+    taken = max(_cells(used, most, width), min(used, 1))
+    owned = max(_cells(least, most, width), taken if used <= least else 0)
     parts = (
         _styled(brush.used * min(taken, owned), "green"),
         _styled(brush.borrowed * max(0, taken - owned), "yellow"),
         brush.guaranteed * max(0, owned - taken),
     )
-    return "".join(parts) + brush.free * (BAR - max(taken, owned))
+    return "".join(parts) + brush.free * (width - max(taken, owned))
 
 
-def _cells(amount: int, most: int) -> int:
+def _cells(amount: int, most: int, width: int) -> int:
     """How much of a bar the amount fills; all of it, if it is above the ceiling."""
     if amount >= most:
-        return BAR if amount else 0
-    return (2 * amount * BAR + most) // (2 * most)
+        return width if amount else 0
+    return (2 * amount * width + most) // (2 * most)
 
 
 def _machines(cluster: Cluster | None) -> str:
