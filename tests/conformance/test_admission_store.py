@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -112,6 +112,10 @@ class Kept:
     ) -> Sequence[Over]:
         return await self.stores.workloads.over_in_queue(self.database.newest, chosen, after, limit)
 
+    async def used(self, *queues: str) -> Mapping[str, Mapping[str, int]]:
+        found = await self.stores.workloads.used(self.database.newest, queues)
+        return {name: dict(used) for name, used in found.items()}
+
     async def in_queue(self, name: str) -> bool:
         return await self.stores.workloads.in_queue(self.database.newest, name)
 
@@ -213,6 +217,32 @@ async def test_a_queue_has_workloads_until_all_are_over(kept: Kept) -> None:
     assert await kept.in_queue("one")
     await kept.write(ended(record("held")))
     assert not await kept.in_queue("one")
+
+
+HOLDS = {"state": WorkloadState.ADMITTED, "surplus": (2, 8)}
+
+
+async def test_what_queues_use_is_summed_up_the_tree(kept: Kept) -> None:
+    async with kept.database.change(TREE_LOCK) as change:
+        await kept.stores.queues.add(change, queue("below", parent="one"))
+    assert await kept.used("one", "below", "two", "none") == {}
+    big = RoleRequest("worker", 1, 9, 8, Resources({"memory": LARGEST // 9, "cpu": 0, "gpu": 2}))
+    for job, name, fields in (
+        ("a", "one", HOLDS),
+        ("b", "below", HOLDS | {"state": WorkloadState.EVICTING, "surplus": (0, 0)}),
+        ("waits", "one", {}),
+        ("held", "below", {"state": WorkloadState.HELD}),
+        ("over", "two", HOLDS),
+    ):
+        given = record(job, queue=name, **fields)
+        await kept.write(added=[replace(given, spec=replace(given.spec, roles=(ROLES[0], big)))])
+    below = {"cpu": 500, "gpu": 2, "memory": LARGEST // 9}
+    assert await kept.used("below") == {"below": below}
+    one = {"cpu": 2000, "gpu": 20, "memory": 10 * (LARGEST // 9)}
+    two = {"cpu": 1500, "gpu": 18, "memory": 9 * (LARGEST // 9)}
+    assert await kept.used("one", "below", "two") == {"one": one, "below": below, "two": two}
+    await kept.write(ended(record("over", queue="two")))
+    assert await kept.used("two") == {}
 
 
 async def test_those_of_a_queue_that_are_over_come_in_pages_newest_first(kept: Kept) -> None:

@@ -69,6 +69,24 @@ async def test_who_borrows_leaves_for_whom_it_is_guaranteed_to(jobs: AdmissionSi
     assert again.key == jobs.key("d", 2)
 
 
+async def test_a_queue_tells_what_is_used_of_it_and_of_those_below(jobs: AdmissionSite) -> None:
+    await jobs.site.create("below", "q")
+    assert (await jobs.site.get("q")).HasField("used")
+    await jobs.start("a", "below", cores=2, replicas=2, most=3)
+    await jobs.until_has("a", 1)
+    await jobs.start("b", "q")
+    await jobs.wait("c", "below", cores=8, replicas=4)
+    held = {"cpu": 6000, "memory": 3 * GI}
+    assert dict((await jobs.site.get("below")).used.amounts) == held
+    all_held = {"cpu": 7000, "memory": 4 * GI}
+    listed = await jobs.site.root.all(queue_pb2.ListQueuesRequest(name_prefix=jobs.site.name("q")), "queues")
+    assert [dict(each.used.amounts) for each in listed] == [all_held]
+    await jobs.release("b")
+    assert dict((await jobs.site.get("q")).used.amounts) == held
+    changed = await jobs.site.root(queue_pb2.HoldQueueRequest(name=jobs.site.name("q")))
+    assert not changed.queue.HasField("used")
+
+
 async def test_who_has_not_run_long_enough_is_left_alone(jobs: AdmissionSite) -> None:
     await borrow_all(jobs, shield=1)
     await jobs.wait("r", "rich", cores=8)

@@ -38,6 +38,7 @@ async def test_a_queue_is_what_its_maker_says_and_what_holds_where_nothing_is_sa
     assert dict(made.labels) == {"stage": "prod"}
     assert made.create_time == made.update_time
     assert made.create_time.seconds > 0
+    made.used.SetInParent()
     assert await site.get("q") == made
 
 

@@ -271,7 +271,9 @@ class Queue(_message.Message):
 
     @_builtins.property
     def used(self) -> _resources_pb2.Resources:
-        """Output only. What admitted workloads of this queue and of those below it hold."""
+        """Output only. What admitted workloads of this queue and of those below it hold, as it is stored. Set by GetQueue and ListQueues, also if it is nothing; where it is unset it is not known:
+        in answers to changes and in watches.
+        """
 
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp:
@@ -883,7 +885,7 @@ Global___WatchQueuesResponse: _TypeAlias = WatchQueuesResponse  # noqa: Y015
 
 @_typing.final
 class QueueEvent(_message.Message):
-    """QueueEvent is a change of one queue. `effective_max` and `used` are as they were at that moment; a change of a queue above does not make an event for those below."""
+    """QueueEvent is a change of one queue. `effective_max` is as it was at that moment, and `used` is unset; a change of a queue above does not make an event for those below."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from paddleflow.problems import Conflict
 from pf_kit.memory import tables
@@ -10,6 +10,8 @@ from pf_kit.unit import Change, View
 from pf_queue.admission.domain import Effects, Key, Record, WorkloadState
 from pf_queue.admission.store import DecisionFilter, Over, OverFilter, OverPlace, StoredDecision
 from pf_queue.admission.times import moment
+from pf_queue.quota.memory import queues_of
+from pf_queue.resources import Resources
 
 
 class MemoryWorkloadStore:
@@ -47,6 +49,16 @@ class MemoryWorkloadStore:
     async def in_queue(self, view: View, queue: str) -> bool:
         return any(record.spec.queue == queue for record in tables(view).table("workloads").values())
 
+    async def used(self, view: View, queues: Collection[str]) -> Mapping[str, Resources]:
+        sums: dict[str, list[Resources]] = {name: [] for name in queues}
+        for record in tables(view).table("workloads").values():
+            name = record.spec.queue if record.holds else ""
+            while name:
+                if name in sums:
+                    sums[name].append(_held(record))
+                name = queues_of(view)[name].parent
+        return {name: Resources.total(held).less([]) for name, held in sums.items() if held}
+
     async def write(self, change: Change, effects: Effects) -> None:
         live, over = tables(change).table("workloads"), tables(change).table("workloads_over")
         for id_, record in effects.changed.items():
@@ -77,6 +89,14 @@ class MemoryWorkloadStore:
         queues, clusters = tables(view).table("queues"), tables(view).table("clusters")
         versions = [max((each.version for each in kept.values()), default=0) for kept in (queues, clusters)]
         return (versions[0], len(queues), versions[1], len(clusters))
+
+
+def _held(record: Record) -> Resources:
+    counts = zip(record.spec.roles, record.surplus, strict=True)
+    return Resources.total(
+        Resources({name: (role.least + above) * amount for name, amount in role.per_replica.items()})
+        for role, above in counts
+    )
 
 
 def _matches(chosen: DecisionFilter, stored: StoredDecision) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 
 from paddleflow.problems import Conflict
@@ -15,6 +15,7 @@ from pf_queue.admission.domain import Decided, DecisionKind, Effects, Key, Recor
 from pf_queue.admission.rows import record_of, replicas_of, replicas_text, spec_text, standing_text
 from pf_queue.admission.store import DecisionFilter, Over, OverFilter, OverPlace, StoredDecision
 from pf_queue.admission.times import micros, moment
+from pf_queue.resources import Resources
 
 RETENTIONS = (
     Retention("workloads_over", "end_time", timedelta(days=30)),
@@ -62,6 +63,9 @@ class PostgresWorkloadStore:
 
     async def in_queue(self, view: View, queue: str) -> bool:
         return bool(await rows(view).fetchval(self._sql["in_queue"], queue))
+
+    async def used(self, view: View, queues: Collection[str]) -> Mapping[str, Resources]:
+        return {row["queue"]: Resources(row["used"]) for row in await rows(view).fetch(self._sql["used"], list(queues))}
 
     async def write(self, change: Change, effects: Effects) -> None:
         over = [record for record in effects.changed.values() if record.state is WorkloadState.RELEASED]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from pf_kit.unit import Change, View
 from pf_queue.admission.domain import Decided, DecisionKind, Effects, Key, Record
+from pf_queue.resources import Resources
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,9 @@ class WorkloadStore(Protocol):
 
     async def in_queue(self, view: View, queue: str) -> bool:
         """True if a queue has workloads that are not over."""
+
+    async def used(self, view: View, queues: Collection[str]) -> Mapping[str, Resources]:
+        """What is held in each of these queues and in those below it; nothing where it is absent."""
 
     async def write(self, change: Change, effects: Effects) -> None:
         """Keeps what has changed."""

@@ -23,7 +23,6 @@ from pf_queue.quota.domain import (
     Standing,
 )
 from pf_queue.quota.fields import queue_violations
-from pf_queue.resources import NOTHING
 from pf_queue.wire import CHANGE_KINDS, enum_value, resources_message, resources_of, timestamp
 
 QUEUE_EVENT = queue_pb2.QueueEvent.DESCRIPTOR.full_name
@@ -76,8 +75,7 @@ def queue_message(standing: Standing) -> queue_pb2.Queue:
         labels=queue.labels,
         state=STATES[queue.state],
         effective_max=resources_message(standing.effective_max),
-        # As long as nothing admits workloads, no queue holds anything.
-        used=resources_message(NOTHING),
+        used=None if standing.used is None else resources_message(standing.used),
         create_time=timestamp(queue.create_time),
         update_time=timestamp(queue.update_time),
         etag=queue.etag,

@@ -160,6 +160,8 @@ class Standing:
     queue: Queue
     effective_max: Resources
     """The ceiling after inheritance. At the top, what a queue does not limit is limited by the machines reported."""
+    used: Resources | None = None
+    """What workloads hold of it, those in the queues below it included; None if nobody has looked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from pf_kit.unit import Change, View
 from pf_queue.accounts.domain import GrantKey, ResourceKind
+from pf_queue.resources import Resources
 
 
 class Granted(Protocol):
@@ -31,3 +32,6 @@ class Occupancy(Protocol):
 
     async def in_queue(self, view: View, queue: str) -> bool:
         """True if a queue has workloads that are not over."""
+
+    async def used(self, view: View, queues: Collection[str]) -> Mapping[str, Resources]:
+        """What is held in each of these queues and in those below it; nothing where it is absent."""

@@ -74,14 +74,15 @@ class Queues:
         """The queue of this name. Raises QueueNotFound and QueueNotGranted."""
         standing = await self._existing(view, name)
         await self._visibility.require(view, caller, name)
-        return standing
+        (used,) = await self._with_use(view, [standing])
+        return used
 
     async def page(
         self, view: View, caller: Principal, chosen: QueueFilter, after: str, limit: int
     ) -> Sequence[Standing]:
         """The queues after this name that the caller may see."""
         names = await self._visibility.names(view, caller)
-        return await self._store.page(view, replace(chosen, names=names), after, limit)
+        return await self._with_use(view, await self._store.page(view, replace(chosen, names=names), after, limit))
 
     async def create(self, change: Change, draft: Queue) -> Standing:
         """Adds a queue. Raises what CreateQueue's contract lists."""
@@ -188,6 +189,10 @@ class Queues:
     async def _tree(self, view: View, queue: Queue, cluster: Cluster) -> Tree:
         kin = await self._store.kin(view, cluster.name, queue.name, queue.parent)
         return Tree(kin.queues, cluster.machines, kin.beside)
+
+    async def _with_use(self, view: View, standings: Sequence[Standing]) -> Sequence[Standing]:
+        used = await self._occupancy.used(view, [standing.queue.name for standing in standings])
+        return [replace(standing, used=used.get(standing.queue.name, NOTHING)) for standing in standings]
 
     async def _existing(self, view: View, name: str) -> Standing:
         standing = await self._store.standing(view, name) if DNS_LABEL.fullmatch(name) else None

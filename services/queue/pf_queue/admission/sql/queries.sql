@@ -27,6 +27,34 @@ limit $6
 -- in_queue --
 select exists (select from workloads where queue = $1)
 
+-- used --
+-- A path that leads nowhere, and what is no number, is passed over: one spoilt row must not hide all others.
+with recursive below (top, name) as (
+    select name, name from queues where name = any ($1)
+    union all
+    select below.top, queue.name from queues as queue join below on queue.parent = below.name
+), held (queue, resource, amount) as (
+    select
+        queue,
+        each ->> 'key',
+        sum(
+            (each -> 'value')::numeric
+            * ((role -> 1)::numeric + coalesce(standing -> 12 -> (number - 1)::integer, '0')::numeric)
+        )
+    from workloads
+    cross join lateral jsonb_path_query(spec, '$.roles[*]', '{}', true) with ordinality as given (role, number)
+    cross join lateral jsonb_path_query(role, '$[4].keyvalue()', '{}', true) as each
+    where queue in (select name from below)
+        and standing ->> 0 in ('admitted', 'evicting')
+        and jsonb_typeof(each -> 'value') = 'number'
+        and jsonb_typeof(role -> 1) = 'number'
+        and jsonb_typeof(coalesce(standing -> 12 -> (number - 1)::integer, '0')) = 'number'
+    group by queue, each ->> 'key'
+), summed (queue, resource, amount) as (
+    select below.top, resource, sum(amount) from below join held on held.queue = below.name group by below.top, resource
+)
+select queue, jsonb_object_agg(resource, amount) as used from summed where amount > 0 group by queue
+
 -- add --
 insert into workloads (id, queue, spec, standing)
 select id, queue, spec::jsonb, standing::jsonb
