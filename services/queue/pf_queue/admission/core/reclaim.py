@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
+from math import inf
 
 from pf_queue.admission.core.amounts import Vector
 from pf_queue.admission.core.places import Place, Reach
@@ -95,8 +96,7 @@ class _Search:
         """True if all have left and what was said of a victim holds still."""
         if victim.why is not Why.RECLAIM:
             return True
-        mine, theirs = self._branches(victim.place)
-        return self._guaranteed(mine) or self._ledger.share_with(mine, self._base) < self._ledger.share(theirs)
+        return self._has_more(*self._branches(victim.place))
 
     def _choose(self, full: Place, lacking: Sequence[int]) -> Victim | None:
         if self._place.reach is Reach.NOBODY:
@@ -139,7 +139,7 @@ class _Search:
         # From the place that is full, down along the own branch: the queues beside it could give.
         for above in reversed(path[1 : path.index(full) + 1]):
             mine = path[path.index(above) - 1]
-            for theirs in self._by_share(above, lacking):
+            for theirs in self._by_share(above, lacking, mine):
                 if theirs is not mine and (victim := self._first_below(theirs, mine, theirs, lacking)) is not None:
                     return victim
         return None
@@ -147,17 +147,24 @@ class _Search:
     def _first_below(self, at: Place, mine: Place, theirs: Place, lacking: Sequence[int]) -> Victim | None:
         # What a place has within its guarantee is not to be had, however much it borrows of something else.
         lacking = self._ledger.borrowed(at, lacking)
+        refused: set[Vector] = set()
         for holding in self._in_order(at, lacking):
             victim = self._whole(holding, at, Why.RECLAIM)
+            # Of a thousand workloads of one size, one is enough to know.
+            if victim.amounts in refused:
+                continue
             if self._may_take(victim, mine, theirs):
                 return victim
+            refused.add(victim.amounts)
         for place in self._by_share(at, lacking):
             if (found := self._first_below(place, mine, theirs, lacking)) is not None:
                 return found
         return None
 
-    def _by_share(self, above: Place, lacking: Sequence[int]) -> Iterator[Place]:
+    def _by_share(self, above: Place, lacking: Sequence[int], mine: Place | None = None) -> Iterator[Place]:
         """The queues below a place that have more than their guarantee; who borrows most comes first.
+
+        For one of these queues, only those that have more than it would have: whoever comes after has less still.
 
         Whom the loop goes past is not seen again in this search: from whom nothing can be taken now, nothing can later,
         since shares only fall.
@@ -175,6 +182,9 @@ class _Search:
             if share > recorded:
                 heapreplace(ranked, (share, place.index, place))
                 continue
+            if mine is not None and not self._has_more(mine, place):
+                ranked.clear()
+                return
             if self._ledger.borrowed(place, lacking):
                 yield place
             heappop(ranked)
@@ -188,12 +198,14 @@ class _Search:
 
     def _may_take(self, victim: Victim, mine: Place, theirs: Place) -> bool:
         """True if who asks stays within its guarantee, or borrows less than the others do even then."""
-        if self._guaranteed(mine):
-            return True
         self._ledger.refund(victim.place, victim.amounts)
-        less = self._ledger.share_with(mine, self._base) < self._ledger.share(theirs)
+        more = self._has_more(mine, theirs)
         self._ledger.charge(victim.place, victim.amounts)
-        return less
+        return more
+
+    def _has_more(self, mine: Place, theirs: Place) -> bool:
+        """True if others borrow more than who asks would; whoever stays within its guarantee borrows nothing."""
+        return self._guaranteed(mine) or self._ledger.share_with(mine, self._base) < self._ledger.share(theirs)
 
     def _guaranteed(self, mine: Place) -> bool:
         return self._ledger.rank(mine, self._base) == 0.0
@@ -202,19 +214,17 @@ class _Search:
         """Somebody of lower priority in the same queue."""
         if self._place.reach is not Reach.ALL or full not in self._place.path:
             return None
-        for holding in self._in_order(self._place, lacking):
-            if holding.workload.priority >= self._workload.priority:
-                return None
-            return self._whole(holding, self._place, Why.PRIORITY)
-        return None
+        lower = next(self._in_order(self._place, lacking, below=self._workload.priority), None)
+        return self._whole(lower, self._place, Why.PRIORITY) if lower else None
 
-    def _in_order(self, at: Place, lacking: Sequence[int]) -> Iterator[Holding]:
-        """Who could leave a queue and is of use: low priorities and newcomers first."""
+    def _in_order(self, at: Place, lacking: Sequence[int], below: float = inf) -> Iterator[Holding]:
+        """Who could leave a queue and is of use: low priorities, which are below this one, and newcomers first."""
         holdings = self._yard.by_queue.get(at.name, {}).values()
         useful = (
             holding
             for holding in holdings
-            if not holding.leaving
+            if holding.workload.priority < below
+            and not holding.leaving
             and holding.workload.id not in self._gone
             and not holding.shielded(self._now)
             and any(holding.staying[resource] for resource in lacking)
