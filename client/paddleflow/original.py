@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -41,8 +42,10 @@ def original_time(moment: datetime | None) -> str:
     return moment.astimezone().isoformat(timespec="seconds") if moment else ""
 
 
-def original_resources(amounts: Mapping[str, int]) -> OriginalResources:
-    """Amounts as the original writes them: ``{"cpu": …, "mem": …, "scalarResources": {…}}``."""
+def original_resources(amounts: Mapping[str, int] | None) -> OriginalResources:
+    """Amounts as the original writes them: ``{"cpu": …, "mem": …, "scalarResources": {…}}``; empty if not known."""
+    if amounts is None:
+        return {}
     shape: OriginalResources = {"cpu": format_amount(CPU, amounts.get(CPU, 0))}
     shape["mem"] = format_amount(MEMORY, amounts.get(MEMORY, 0))
     scalars = {name: text for name, text in format_resources(amounts).items() if name not in (CPU, MEMORY)}
@@ -104,9 +107,11 @@ def original_policies(queue: Queue) -> list[str]:
     return ["priority", str(queue.order_policy)] if queue.order_policy else ["priority"]
 
 
-def idle(queue: Queue) -> dict[str, int]:
-    """What the queue could still take: its ceiling without what is used."""
-    return {name: max(0, amount - queue.used.get(name, 0)) for name, amount in queue.effective_max.items()}
+def idle(queue: Queue) -> dict[str, int] | None:
+    """What the queue could still take: its ceiling without what is used; None if that is not known."""
+    if (used := queue.used) is None:
+        return None
+    return {name: max(0, amount - used.get(name, 0)) for name, amount in queue.effective_max.items()}
 
 
 def cluster_fields(
@@ -144,14 +149,11 @@ def _require_object(field: str, text: str) -> None:
 def cluster_resources(cluster: Cluster, nodes: Sequence[Node], queues: Sequence[Queue] | None) -> dict[str, Json]:
     """Totals of a cluster and of its machines.
 
-    What is idle in the cluster is told if all its queues are given: its capacity without what the top queues hold of
-    it. What is idle on one machine is not known here.
+    What is idle in the cluster is told if all its queues are given, and what they use: its capacity without what the
+    top queues hold of it. What is idle on one machine is not known here.
     """
     summary: dict[str, Json] = {"total": original_resources(cluster.capacity)}
-    if queues is not None:
-        sharing = [queue for queue in queues if not queue.parent and queue.isolation is not Isolation.PHYSICAL]
-        used = {name: sum(queue.used.get(name, 0) for queue in sharing) for name in cluster.capacity}
-        left = {name: max(0, amount - used[name]) for name, amount in cluster.capacity.items()}
+    if queues is not None and (left := _left(cluster, queues)) is not None:
         summary["idle"] = original_resources(left)
     return {
         "summary": summary,
@@ -160,6 +162,17 @@ def cluster_resources(cluster: Cluster, nodes: Sequence[Node], queues: Sequence[
             for node in nodes
         ],
     }
+
+
+def _left(cluster: Cluster, queues: Sequence[Queue]) -> dict[str, int] | None:
+    sum_: Counter[str] = Counter()
+    for queue in queues:
+        if queue.parent or queue.isolation is Isolation.PHYSICAL:
+            continue
+        if queue.used is None:
+            return None
+        sum_.update(queue.used)
+    return {name: max(0, amount - sum_[name]) for name, amount in cluster.capacity.items()}
 
 
 def node_resources(cluster: str, queue: str, nodes: Sequence[Node]) -> dict[str, Json]:

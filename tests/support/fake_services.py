@@ -168,6 +168,10 @@ class Queues:
         queue.weight = queue.weight or 100
         queue.state = queue_pb2.QUEUE_STATE_OPEN
         queue.effective_max.CopyFrom(queue.max)
+        queue.used.SetInParent()
+        for load in self.world.loads:
+            if load.queue == queue.name:
+                queue.used.CopyFrom(load.used)
         queue.create_time.CopyFrom(BEGAN)
         queue.update_time.CopyFrom(BEGAN)
         queue.etag = "1"

@@ -26,7 +26,7 @@ from paddleflow.models import (
     Workload,
     WorkloadKey,
 )
-from paddleflow.problems import Internal, InvalidArgument, NoLeader, Problem
+from paddleflow.problems import InvalidArgument, NoLeader
 from paddleflow.queue.v1 import admission_pb2, queue_pb2
 from support.command_line import CommandLine
 from support.fake_admission import occupy
@@ -138,20 +138,16 @@ def test_a_job_without_attempt_is_resumed_by_its_last(fake: FakePaddleFlow, comm
     assert asked.key.attempt == 4
 
 
-@pytest.mark.parametrize(
-    ("command", "problem"),
-    [("queue tree", NoLeader("no leader")), ("queue show busy", Internal("Method not found!"))],
-    ids=["no leader", "an older server"],
-)
-def test_queues_are_shown_also_where_nobody_knows_what_they_use(
-    fake: FakePaddleFlow, command_line: CommandLine, command: str, problem: Problem
-) -> None:
+def test_what_is_not_known_to_be_used_is_not_shown_as_nothing(fake: FakePaddleFlow, command_line: CommandLine) -> None:
     command_line.output("queue create busy default 8 16Gi")
-    fake.world.failing = {"ListLoads": problem}
-    result = command_line.run(command)
-    assert result.exit_code == 0
-    assert result.stderr == f"what is used is not known: {problem.message}\n"
-    assert "busy" in result.stdout
+    assert "used 0" in command_line.output("queue tree")
+    [known] = json.loads(command_line.output("queue tree -o json"))
+    fake.world.queues["busy"].ClearField("used")
+    told = command_line.output("queue tree")
+    assert "used ?" in told
+    assert "used 0" not in told
+    [unknown] = json.loads(command_line.output("queue tree -o json"))
+    assert (known["used"], unknown["used"]) == ({}, None)
 
 
 @pytest.fixture

@@ -82,6 +82,17 @@ def test_a_queue_is_described_as_the_original_does(fake: FakePaddleFlow, client:
     )
 
 
+def test_what_is_used_may_not_be_known(fake: FakePaddleFlow, client: paddleflow.Client) -> None:
+    assert client.add_queue("q", "ns", "default-cluster", {"cpu": "2", "mem": "1Gi"}) == (True, None)
+    _, known = client.show_queue("q")
+    assert isinstance(known, QueueInfo)
+    assert (known.usedResources, known.idleResources) == ({"cpu": "0", "mem": "0"}, {"cpu": "2", "mem": "1Gi"})
+    fake.world.queues["q"].ClearField("used")
+    _, unknown = client.show_queue("q")
+    assert isinstance(unknown, QueueInfo)
+    assert (unknown.usedResources, unknown.idleResources) == ({}, {})
+
+
 def test_the_root_quota_of_the_original_is_the_top(fake: FakePaddleFlow, client: paddleflow.Client) -> None:
     client.add_queue("q", "ns", "c", {"cpu": 1, "mem": 1}, location={PARENT_KEY: "root", ISOLATION_KEY: "physical"})
     queue = queue_from_wire(fake.world.queues["q"])
@@ -182,6 +193,9 @@ def test_resources_of_clusters_are_summed(fake: FakePaddleFlow, client: paddlefl
         queue = queue_pb2.Queue(name=name, parent=parent, cluster="c")
         queue.used.amounts["cpu"] = used
         fake.world.queues[name] = queue
+    fake.world.queues["top"].ClearField("used")
+    assert "idle" not in str(client.list_cluster_resource("c"))
+    fake.world.queues["top"].used.amounts["cpu"] = 3000
     ok, told = client.list_cluster_resource("c")
     total = {"nodeName": "n1", "schedulable": True, "total": {"cpu": "8", "mem": "16Gi"}}
     assert (ok, told) == (

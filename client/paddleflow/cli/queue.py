@@ -15,7 +15,6 @@ from paddleflow.cli.simulate import simulate
 from paddleflow.cli.table import Table
 from paddleflow.cli.top import top
 from paddleflow.cli.tree import FINE, PLAIN, draw_cluster, find, legend, plant
-from paddleflow.cli.use import with_use
 from paddleflow.cli.verbs import Invocation, Noun, pass_invocation
 from paddleflow.cli.workloads import decisions, explain, resume, workloads
 from paddleflow.models.queues import Isolation, Queue, QueueFilter, QueueState, QuotaType
@@ -88,9 +87,8 @@ def show(invocation: Invocation, queuename: str, watching: bool) -> None:
         items = paddleflow.queues.watch(cluster=found.cluster)
         follow(items, lambda each: each.name == queuename, (), invocation.printer)
         return
-    [shown] = with_use(paddleflow, [found], found.cluster)
-    invocation.printer.table(queue_summary(shown))
-    invocation.printer.details("queue info", queue_details(shown))
+    invocation.printer.table(queue_summary(found))
+    invocation.printer.details("queue info", queue_details(found))
 
 
 @queue.command("create")
@@ -228,8 +226,9 @@ def grantlist(invocation: Invocation, maxsize: int, marker: str, username: str, 
 def tree(invocation: Invocation, root: str | None, clustername: str, resource: str) -> None:
     """Draw the quota tree, or what stands below ROOT: what is used, guaranteed and allowed at most, by resource."""
     paddleflow, printer = invocation.paddleflow(), invocation.printer
-    queues = with_use(paddleflow, paddleflow.queues.list(cluster=clustername), clustername)
-    places = plant(queues) if root is None else [find(plant(queues), paddleflow.queues.get(root))]
+    places = plant(paddleflow.queues.list(cluster=clustername))
+    if root is not None:
+        places = [find(places, paddleflow.queues.get(root))]
     if printer.form.structured:
         printer.table(queue_tree(each for place in places for each in place.walk()))
         return

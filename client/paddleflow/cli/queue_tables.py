@@ -80,7 +80,7 @@ def queue_tree(queues: Iterable[Queue]) -> Table:
                 queue.weight,
                 format_resources(queue.min),
                 format_resources(queue.effective_max),
-                format_resources(queue.used),
+                None if queue.used is None else format_resources(queue.used),
             ]
             for queue in queues
         ],

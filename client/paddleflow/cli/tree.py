@@ -136,8 +136,10 @@ def _remarks(queue: Queue) -> str:
 
 def amounts_line(queue: Queue, name: str, brush: Brush) -> str:
     """The bar of a resource of a queue, and its numbers."""
-    used, least, most = queue.used.get(name, 0), queue.min.get(name, 0), queue.effective_max[name]
+    used, least, most = (queue.used or {}).get(name, 0), queue.min.get(name, 0), queue.effective_max[name]
     told = [f"{word} {round_amount(name, value):<6}" for word, value in (("used", used), ("min", least), ("max", most))]
+    if queue.used is None:
+        told[0] = f"used {'?':<6}"
     return f"[{bar(used, least, most, brush)}] {' '.join(told)}".rstrip()
 
 

@@ -92,8 +92,9 @@ class Queue:
     """Output only."""
     effective_max: Mapping[str, int] = field(default_factory=dict)
     """Output only. What `max` is after inheritance."""
-    used: Mapping[str, int] = field(default_factory=dict)
-    """Output only. What admitted workloads of this queue and of those below it hold."""
+    used: Mapping[str, int] | None = None
+    """Output only. What admitted workloads of this queue and of those below it hold; None where it is not told: in
+    watches, and in answers to changes."""
     create_time: datetime | None = None
     update_time: datetime | None = None
     etag: str = ""

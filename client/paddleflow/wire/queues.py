@@ -69,7 +69,7 @@ def queue_from_wire(queue: queue_pb2.Queue) -> Queue:
         labels=dict(queue.labels),
         state=STATE.member(queue.state),
         effective_max=amounts_from_wire(queue.effective_max),
-        used=amounts_from_wire(queue.used),
+        used=amounts_from_wire(queue.used) if queue.HasField("used") else None,
         create_time=time_from_wire(queue, "create_time"),
         update_time=time_from_wire(queue, "update_time"),
         etag=queue.etag,
