@@ -16,7 +16,7 @@ from paddleflow.models.queues import OrderPolicy, PreemptionPolicy, Queue, Queue
 from paddleflow.models.watches import Bookmark, Change, ChangeKind, Reset, WatchItem
 from paddleflow.quantity import format_resources
 
-_AMOUNTS = ("min", "max", "lend_limit", "max_per_user", "used")
+_AMOUNTS = ("min", "max", "lend_limit", "max_per_user")
 _PLAIN = (
     "parent",
     "state",
