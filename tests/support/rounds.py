@@ -16,7 +16,7 @@ from pf_queue.admission.core.pool import SECOND, Tuning
 from pf_queue.admission.domain import Key, Outcome, Patience, Record, RoleRequest, Spec, WorkloadState
 from pf_queue.admission.journal.encode import opening_lines, turn_line
 from pf_queue.admission.journal.inputs import Opening, Turn
-from pf_queue.admission.journal.recorded import RecordedEngine
+from pf_queue.admission.journal.recorded import Log, RecordedEngine
 from pf_queue.admission.journal.replay import Replayed, replay
 from pf_queue.admission.journal.segments import Segment, segments
 from pf_queue.admission.layout import Layout, PoolId, PoolLayout
@@ -88,7 +88,7 @@ class Life:
     """What happens to an engine, by chance; much of it is refused."""
 
     chance: random.Random
-    log: FileLog
+    log: Log
 
     def __post_init__(self) -> None:
         self.now = 1_000 * SECOND

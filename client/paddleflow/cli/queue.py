@@ -11,6 +11,7 @@ from paddleflow.cli.follow import follow, matches
 from paddleflow.cli.parameters import paging
 from paddleflow.cli.queue_options import QueueOptions, changed, parse_words, queue_options, read_changes
 from paddleflow.cli.queue_tables import queue_details, queue_list, queue_summary, queue_tree
+from paddleflow.cli.replay import replay
 from paddleflow.cli.simulate import simulate
 from paddleflow.cli.table import Table
 from paddleflow.cli.top import top
@@ -251,5 +252,5 @@ def watch(invocation: Invocation, names: tuple[str, ...], clustername: str) -> N
     follow(items, lambda each: not names or each.name in names, names, invocation.printer)
 
 
-for command in (decisions, explain, resume, simulate, top, workloads):
+for command in (decisions, explain, replay, resume, simulate, top, workloads):
     queue.add_command(command)

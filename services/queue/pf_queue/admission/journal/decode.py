@@ -61,11 +61,13 @@ def opening_of(head: Mapping[str, Any], records: Sequence[Record]) -> Opening:
     )
 
 
-def require_format(head: Mapping[str, Any]) -> None:
+def workloads_of(head: Mapping[str, Any]) -> int:
+    """How many workloads the lines after the first tell."""
     if head.get("format") != FORMAT:
         raise Malformed("this is no log of rounds")
     if head.get("version") != VERSION:
         raise Malformed(f"version {head.get('version')!r} of a log of rounds; this program reads version {VERSION}")
+    return _int(head.get("workloads"))
 
 
 def records_of(rows: object) -> Sequence[Record]:
@@ -77,7 +79,7 @@ def inputs_of(rows: object) -> Sequence[Input]:
 
 
 def _input(row: object) -> Input:
-    word, *told = _list(row)
+    word, *told = _list(row) or [None]
     if not isinstance(word, str) or (read := _INPUTS.get(word)) is None:
         raise Malformed(f"no input: {word!r}")
     try:

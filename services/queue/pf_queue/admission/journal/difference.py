@@ -29,6 +29,8 @@ def first_difference(logged: Mapping[str, Any], replayed: Mapping[str, Any] | st
     if isinstance(replayed, str):
         return Difference("effects", effects, replayed)
     again = replayed["effects"]
+    if not isinstance(effects, dict):
+        return Difference("effects", effects, again)
     # What was decided says most; all else follows from it.
     for part in ("decided", "changed", "facts", "added"):
         for path, one, other in _differences(effects.get(part), again[part], (part,)):
@@ -51,9 +53,9 @@ def _differences(one: object, other: object, path: Path) -> Iterator[tuple[Path,
 def _named(path: Path) -> str:
     """For example ``decided 3: kind`` or ``changed job/1: surplus``."""
     match path:
-        case ("decided", int(place), int(column), *_):
+        case ("decided", int(place), int(column), *_) if column < len(DECIDED):
             return f"decided {place}: {DECIDED[column]}"
-        case ("changed", str(id_), int(column), *_):
+        case ("changed", str(id_), int(column), *_) if column < len(STANDING):
             return f"changed {id_}: {STANDING[column]}"
         case _:
             return " ".join(map(str, path))

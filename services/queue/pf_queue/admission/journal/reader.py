@@ -70,4 +70,5 @@ class SegmentFile:
         try:
             return unpacker.decompress(packed, 2**20)
         except zlib.error as error:
-            raise Damaged(f"is damaged from byte {self._position} on: {error}") from error
+            what = f"is damaged from byte {self._position} on" if self._position else "is no log of rounds"
+            raise Damaged(f"{what}: {error}") from error

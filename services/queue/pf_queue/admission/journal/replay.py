@@ -16,7 +16,7 @@ from pf_queue.admission.journal.decode import (
     opening_of,
     parsed,
     records_of,
-    require_format,
+    workloads_of,
 )
 from pf_queue.admission.journal.difference import Difference, first_difference
 from pf_queue.admission.journal.encode import turn_line
@@ -96,9 +96,9 @@ def _opening(lines: Iterator[Line]) -> Opening | None:
     if first is None:
         return None
     head = parsed(first.text)
-    require_format(head)
+    count = workloads_of(head)
     records: list[Record] = []
-    while len(records) < head.get("workloads", 0):
+    while len(records) < count:
         if (line := next(lines, None)) is None:
             return None
         records += records_of(parsed(line.text).get("workloads"))
