@@ -9,7 +9,15 @@ import pytest
 from google.protobuf.message import Message
 
 from fixtures_queue import own_database
-from paddleflow.problems import PermissionDenied, Problem, QueueNotFound, QueueNotGranted, WorkloadNotFound
+from paddleflow.problems import (
+    ClusterNotFound,
+    InvalidArgument,
+    PermissionDenied,
+    Problem,
+    QueueNotFound,
+    QueueNotGranted,
+    WorkloadNotFound,
+)
 from paddleflow.queue.v1 import admission_pb2, queue_pb2, workload_pb2
 from support.admission_site import ADMITTED, CANCELLED, EVICTED, EVICTING, GI, PENDING, RELEASED, AdmissionSite
 from support.callers import Caller
@@ -335,6 +343,68 @@ async def test_a_simulation_says_what_would_become_of_workloads(jobs: AdmissionS
         await jobs.get("b")
     with pytest.raises(QueueNotFound):
         await simulate(jobs, queues=[await supposed(jobs, "q", name="none")])
+
+
+async def test_a_simulation_tells_where_those_stand_who_would_wait(jobs: AdmissionSite) -> None:
+    await jobs.start("a", "q", cores=8, replicas=4)
+    await jobs.wait("b", "q", cores=8)
+    reply = await jobs.site.root(
+        admission_pb2.SimulateRequest(workloads=[jobs.workload("c", "q", priority=0), jobs.workload("d", "q")])
+    )
+    assert [(each.waiting.position.position, each.waiting.position.waiting) for each in reply.workloads] == [
+        (2, 3),
+        (3, 3),
+    ]
+    assert (reply.horizon.seconds, reply.cut_off) == (3600, False)
+
+
+async def test_a_simulation_lets_those_go_who_were_told_to_leave_before(jobs: AdmissionSite) -> None:
+    await jobs.site.create("rich", min={"cpu": 16_000, "memory": 64 * GI})
+    await jobs.start("a", "q", cores=8, replicas=4)
+    await jobs.wait("r", "rich", cores=8)
+    await jobs.until("a", EVICTING)
+    reply = await jobs.site.root(admission_pb2.SimulateRequest(workloads=[jobs.workload("s", "rich", cores=8)]))
+    assert reply.workloads[0].admitted
+    admitted = [each.key for each in reply.decisions if each.kind == admission_pb2.DECISION_KIND_ADMIT]
+    assert admitted[:2] == [jobs.key("r"), jobs.key("s")]
+    assert (await jobs.get("a")).state == EVICTING
+
+
+async def test_a_simulation_goes_on_to_when_a_shield_ends(jobs: AdmissionSite) -> None:
+    await jobs.site.create("rich", min={"cpu": 16_000, "memory": 64 * GI})
+    shielded = jobs.workload("a", "q", cores=8, replicas=4)
+    shielded.min_run_time.FromSeconds(1800)
+    await jobs.submit(shielded)
+    await jobs.until("a", ADMITTED)
+    await jobs.report_running("a")
+    wanted = jobs.workload("r", "rich", cores=8)
+    reply = await jobs.site.root(admission_pb2.SimulateRequest(workloads=[wanted]))
+    assert reply.workloads[0].admitted
+    kinds = [(each.key, each.kind) for each in reply.decisions if each.kind != KEEP]
+    assert kinds[0] == (jobs.key("a"), admission_pb2.DECISION_KIND_EVICT)
+    now = await jobs.site.root(admission_pb2.ListDecisionsRequest(job_id=jobs.key("a").job_id))
+    assert reply.decisions[0].time.seconds - now.decisions[0].time.seconds in range(1800, 1830)
+
+
+async def test_a_simulation_tells_a_user_nothing_about_queues_of_others(jobs: AdmissionSite) -> None:
+    user, caller = await jobs.site.add_user()
+    await jobs.site.create("mine", min={"cpu": 16_000, "memory": 64 * GI})
+    await jobs.site.grant(user, "mine")
+    await jobs.start("a", "q", cores=8, replicas=4)
+    request = admission_pb2.SimulateRequest(workloads=[jobs.workload("c", "mine", cores=8)])
+    assert jobs.site.name("q") in {each.queue for each in (await jobs.site.root(request)).decisions}
+    assert {each.queue for each in (await caller(request)).decisions} == {jobs.site.name("mine")}
+
+
+async def test_what_is_not_there_cannot_be_supposed(jobs: AdmissionSite) -> None:
+    lost = node("lost", cpu=8000)
+    lost.cluster = "nowhere"
+    for change in ({"nodes": [lost]}, {"gone": [admission_pb2.GoneNode(cluster="nowhere", name="n0")]}):
+        with pytest.raises(ClusterNotFound, match="nowhere"):
+            await simulate(jobs, **change)
+    gone = [admission_pb2.GoneNode(cluster=jobs.site.cluster, name=name) for name in ("n0", "n17")]
+    with pytest.raises(InvalidArgument, match="no machine 'n17'"):
+        await simulate(jobs, gone=gone)
 
 
 async def test_a_simulation_may_suppose_other_queues_and_machines(jobs: AdmissionSite) -> None:

@@ -138,6 +138,19 @@ def test_a_job_without_attempt_is_resumed_by_its_last(fake: FakePaddleFlow, comm
     assert asked.key.attempt == 4
 
 
+def test_a_simulation_tells_where_somebody_would_stand_and_what_is_left_out(
+    fake: FakePaddleFlow, command_line: CommandLine
+) -> None:
+    waits = fake.world.simulated.workloads.add()
+    waits.waiting.message = "Others leave."
+    waits.waiting.position.position, waits.waiting.position.waiting = 2, 3
+    fake.world.simulated.horizon.FromSeconds(90)
+    fake.world.simulated.cut_off = True
+    told = command_line.output("queue simulate --queue q --cpu 1 -o text")
+    assert "Others leave. It would stand 2. of 3." in told
+    assert "more would be decided; this is what would be in the first 1m30s" in told
+
+
 def test_what_is_not_known_to_be_used_is_not_shown_as_nothing(fake: FakePaddleFlow, command_line: CommandLine) -> None:
     command_line.output("queue create busy default 8 16Gi")
     assert "used 0" in command_line.output("queue tree")

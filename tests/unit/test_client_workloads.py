@@ -224,6 +224,8 @@ def test_a_simulation_sends_all_that_is_supposed(fake: FakePaddleFlow, client: P
     never = fake.world.simulated.workloads.add(key=KEY)
     never.refusal.code, never.refusal.reason = "FAILED_PRECONDITION", "NEVER_FITS"
     fake.world.simulated.workloads.add(key=workload_pb2.WorkloadKey(job_id="b", attempt=1), admitted=True)
+    fake.world.simulated.horizon.FromSeconds(60)
+    fake.world.simulated.cut_off = True
     found = client.workloads.simulate(
         [A],
         queues=[Queue("team", max={"cpu": 1})],
@@ -237,6 +239,7 @@ def test_a_simulation_sends_all_that_is_supposed(fake: FakePaddleFlow, client: P
     assert [(node.cluster, node.name) for node in asked.nodes] == [("c", "n")]
     assert [(node.cluster, node.name) for node in asked.gone] == [("c", "m")]
     assert [queue.name for queue in asked.queues] == ["team"]
+    assert (found.horizon, found.cut_off) == (timedelta(seconds=60), True)
 
 
 def test_loads_and_decisions_are_listed(fake: FakePaddleFlow, client: PaddleFlow) -> None:

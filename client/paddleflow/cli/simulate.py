@@ -8,7 +8,7 @@ import click
 
 from paddleflow.cli.completion import complete_queue, complete_user
 from paddleflow.cli.output import Printer
-from paddleflow.cli.parameters import LARGEST_COUNT, amounts
+from paddleflow.cli.parameters import LARGEST_COUNT, amounts, lasting
 from paddleflow.cli.supposition import USUAL_ROLE, Supposition, read_supposition
 from paddleflow.cli.table import Cell, Table
 from paddleflow.cli.verbs import Invocation, Verb, pass_invocation
@@ -117,3 +117,5 @@ def _print(found: Simulation, printer: Printer) -> None:
         printer.table(decisions)
     else:
         printer.line("nothing would be decided")
+    if found.cut_off:
+        printer.line(f"more would be decided; this is what would be in the first {lasting(found.horizon)}")

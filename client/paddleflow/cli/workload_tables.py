@@ -198,7 +198,9 @@ def _simulated(workload: SimulatedWorkload) -> list[Cell]:
     if workload.refusal is not None:
         return [key, "refused", workload.refusal.reason, workload.refusal.message]
     if workload.waiting is not None:
-        return [key, "waits", str(workload.waiting.reason), workload.waiting.message]
+        at = workload.waiting.position
+        where = f" It would stand {at.position}. of {at.waiting}." if at.position else ""
+        return [key, "waits", str(workload.waiting.reason), workload.waiting.message + where]
     return [key, "admitted" if workload.admitted else "", "", ""]
 
 

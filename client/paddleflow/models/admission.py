@@ -127,9 +127,13 @@ class Simulation:
     """What would happen."""
 
     decisions: Sequence[Decision]
-    """At once and, if workloads had to leave, after they have left."""
+    """Each with its time: at once, after those have left who had to, and later, up to the horizon."""
     workloads: Sequence[SimulatedWorkload]
     """What would become of those asked about, in their order."""
+    horizon: timedelta = timedelta()
+    """How far ahead was looked. Meanwhile nobody ends by itself."""
+    cut_off: bool = False
+    """True if more would be decided than is told."""
 
 
 @dataclass(frozen=True, slots=True)

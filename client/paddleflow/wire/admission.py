@@ -82,6 +82,8 @@ def simulation_from_wire(reply: admission_pb2.SimulateResponse) -> Simulation:
     return Simulation(
         decisions=[decision_from_wire(decision) for decision in reply.decisions],
         workloads=[_simulated_from_wire(workload) for workload in reply.workloads],
+        horizon=reply.horizon.ToTimedelta(),
+        cut_off=reply.cut_off,
     )
 
 

@@ -893,23 +893,35 @@ class SimulateResponse(_message.Message):
 
     DECISIONS_FIELD_NUMBER: _builtins.int
     WORKLOADS_FIELD_NUMBER: _builtins.int
+    HORIZON_FIELD_NUMBER: _builtins.int
+    CUT_OFF_FIELD_NUMBER: _builtins.int
+    cut_off: _builtins.bool
+    """True if more would be decided than is told here."""
     @_builtins.property
     def decisions(self) -> _containers.RepeatedCompositeFieldContainer[Global___DecisionRecord]:
-        """What would be decided at once and, if workloads had to leave, after they have left; at most 1000."""
+        """What would be decided, each with its time: at once, after those have left who had to, and later, when a shield ends or a backoff is over; at most 1000. Only about queues that the caller
+        may see, in the clusters that something is supposed of.
+        """
 
     @_builtins.property
     def workloads(self) -> _containers.RepeatedCompositeFieldContainer[Global___SimulatedWorkload]:
         """What would become of the workloads of the request, in their order: admitted, or waiting and why."""
+
+    @_builtins.property
+    def horizon(self) -> _duration_pb2.Duration:
+        """How far ahead was looked: an hour, or less if it was cut off. Meanwhile nobody ends by itself, and whoever is told to leave does at once."""
 
     def __init__(
         self,
         *,
         decisions: _abc.Iterable[Global___DecisionRecord] | None = ...,
         workloads: _abc.Iterable[Global___SimulatedWorkload] | None = ...,
+        horizon: _duration_pb2.Duration | None = ...,
+        cut_off: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["horizon", b"horizon"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["decisions", b"decisions", "workloads", b"workloads"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cut_off", b"cut_off", "decisions", b"decisions", "horizon", b"horizon", "workloads", b"workloads"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -933,7 +945,7 @@ class SimulatedWorkload(_message.Message):
 
     @_builtins.property
     def waiting(self) -> Global___Waiting:
-        """Why it would wait; unset if it would not."""
+        """Why it would wait at the end, where in its queue, and who would have had to leave for it; unset if it would not."""
 
     @_builtins.property
     def refusal(self) -> Global___Refusal:

@@ -244,7 +244,8 @@ class AdmissionServiceServicer(object):
         | condition | code | reason | what to do |
         |---|---|---|---|
         | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
-        | no such queue | NOT_FOUND | QUEUE_NOT_FOUND | – |
+        | a machine that would be gone is not there | INVALID_ARGUMENT | INVALID_ARGUMENT | mend `gone` |
+        | no such queue, or no such cluster of a machine | NOT_FOUND | QUEUE_NOT_FOUND, CLUSTER_NOT_FOUND | – |
         | a queue is not granted to the caller | PERMISSION_DENIED | QUEUE_NOT_GRANTED | ask root for a grant |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -128,7 +128,8 @@ class AdmissionServiceStub:
     | condition | code | reason | what to do |
     |---|---|---|---|
     | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
-    | no such queue | NOT_FOUND | QUEUE_NOT_FOUND | – |
+    | a machine that would be gone is not there | INVALID_ARGUMENT | INVALID_ARGUMENT | mend `gone` |
+    | no such queue, or no such cluster of a machine | NOT_FOUND | QUEUE_NOT_FOUND, CLUSTER_NOT_FOUND | – |
     | a queue is not granted to the caller | PERMISSION_DENIED | QUEUE_NOT_GRANTED | ask root for a grant |
     """
     ListLoads: _grpc.UnaryUnaryMultiCallable[_admission_pb2.ListLoadsRequest, _admission_pb2.ListLoadsResponse]
@@ -245,7 +246,8 @@ class AdmissionServiceAsyncStub(AdmissionServiceStub):
     | condition | code | reason | what to do |
     |---|---|---|---|
     | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
-    | no such queue | NOT_FOUND | QUEUE_NOT_FOUND | – |
+    | a machine that would be gone is not there | INVALID_ARGUMENT | INVALID_ARGUMENT | mend `gone` |
+    | no such queue, or no such cluster of a machine | NOT_FOUND | QUEUE_NOT_FOUND, CLUSTER_NOT_FOUND | – |
     | a queue is not granted to the caller | PERMISSION_DENIED | QUEUE_NOT_GRANTED | ask root for a grant |
     """
     ListLoads: _aio.UnaryUnaryMultiCallable[_admission_pb2.ListLoadsRequest, _admission_pb2.ListLoadsResponse]  # type: ignore[assignment]
@@ -419,7 +421,8 @@ class AdmissionServiceServicer(metaclass=_abc_1.ABCMeta):
         | condition | code | reason | what to do |
         |---|---|---|---|
         | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
-        | no such queue | NOT_FOUND | QUEUE_NOT_FOUND | – |
+        | a machine that would be gone is not there | INVALID_ARGUMENT | INVALID_ARGUMENT | mend `gone` |
+        | no such queue, or no such cluster of a machine | NOT_FOUND | QUEUE_NOT_FOUND, CLUSTER_NOT_FOUND | – |
         | a queue is not granted to the caller | PERMISSION_DENIED | QUEUE_NOT_GRANTED | ask root for a grant |
         """
 

@@ -100,6 +100,15 @@ class Layout:
             pools.update((id_, _pool(cluster, id_, queues)) for id_, queues in members.items())
         return cls(pools, pool_of, states)
 
+    def only(self, clusters: frozenset[str]) -> Layout:
+        """The pools of some clusters."""
+        pool_of = {queue: id_ for queue, id_ in self.pool_of.items() if id_.cluster in clusters}
+        return Layout(
+            {id_: pool for id_, pool in self.pools.items() if id_.cluster in clusters},
+            pool_of,
+            {queue: self.states[queue] for queue in pool_of},
+        )
+
 
 def _roots(queues: Sequence[Queue]) -> Mapping[str, Queue]:
     """By queue, the one at the top of its tree; each queue comes after the one above it."""

@@ -17,7 +17,8 @@ from pf_queue.admission.convert import (
 from pf_queue.admission.core.explain import Explanation
 from pf_queue.admission.domain import Key, Record, WorkloadState
 from pf_queue.admission.loads import Load
-from pf_queue.admission.service import Position, Story
+from pf_queue.admission.positions import Position
+from pf_queue.admission.service import Story
 from pf_queue.admission.store import StoredDecision
 from pf_queue.admission.times import moment
 from pf_queue.admission.trial import Fate, Forecast
@@ -42,13 +43,11 @@ def story(found: Story) -> pb.ExplainWorkloadResponse:
     if record.state is WorkloadState.HELD:
         answer.waiting.message = held_words(record)
     if standing.explanation is not None:
-        answer.waiting.CopyFrom(waiting(record, standing.explanation))
-        answer.waiting.position.CopyFrom(position(found.position))
-        answer.waiting.leaving.extend(key_message(key) for key in found.leaving)
+        answer.waiting.CopyFrom(waiting(record, standing.explanation, found.position, found.leaving))
     return answer
 
 
-def waiting(record: Record, why: Explanation) -> pb.Waiting:
+def waiting(record: Record, why: Explanation, at: Position, leaving: Sequence[Key]) -> pb.Waiting:
     message = pb.Waiting(
         reason=REASONS[why.reason],
         message=words(record, why),
@@ -57,6 +56,8 @@ def waiting(record: Record, why: Explanation) -> pb.Waiting:
             pb.Shortage(resource=name, asked=shortage.asked, free=shortage.free)
             for name, shortage in sorted(why.short.items())
         ],
+        leaving=map(key_message, leaving),
+        position=position(at),
     )
     if why.behind:
         message.behind.CopyFrom(key_message(Key.parse(why.behind)))
@@ -71,13 +72,15 @@ def forecast(found: Forecast) -> pb.SimulateResponse:
     return pb.SimulateResponse(
         decisions=[decision_message(0, decided) for decided in found.decided],
         workloads=[_fate(fate) for fate in found.fates],
+        horizon=duration(found.horizon),
+        cut_off=found.cut_off,
     )
 
 
 def _fate(fate: Fate) -> pb.SimulatedWorkload:
     message = pb.SimulatedWorkload(key=key_message(fate.spec.key), admitted=fate.admitted)
     if fate.record is not None and fate.explanation is not None:
-        message.waiting.CopyFrom(waiting(fate.record, fate.explanation))
+        message.waiting.CopyFrom(waiting(fate.record, fate.explanation, fate.position, fate.left))
     if fate.problem is not None:
         message.refusal.CopyFrom(refusal_message(fate.problem))
     return message

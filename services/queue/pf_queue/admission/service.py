@@ -7,16 +7,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from paddleflow.problems import PermissionDenied, Problem, QueueNotFound, WorkloadNotFound
+from paddleflow.problems import PermissionDenied, Problem, WorkloadNotFound
 from pf_kit.principal import Principal
 from pf_kit.unit import AuditEntry, Database
 from pf_queue.admission.core.explain import Explanation, Reason, explain
-from pf_queue.admission.core.pool import Pool, Tuning
+from pf_queue.admission.core.pool import Tuning
 from pf_queue.admission.domain import Key, Outcome, Record, Spec, WorkloadState
 from pf_queue.admission.engine import Engine
 from pf_queue.admission.leading import Layouts, Leading
 from pf_queue.admission.listing import Listed, Place, WorkloadFilter, live
 from pf_queue.admission.loads import Load, loads
+from pf_queue.admission.positions import Position, position_of
 from pf_queue.admission.refusals import still_over, submitted_before
 from pf_queue.admission.store import DecisionFilter, OverFilter, StoredDecision, WorkloadStore
 from pf_queue.admission.supposing import Supposed, supposed
@@ -48,16 +49,6 @@ class Standing:
     @property
     def reason(self) -> Reason | None:
         return self.explanation.reason if self.explanation else None
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """Where a workload stands in its queue."""
-
-    position: int
-    waiting: int
-    estimate: int | None
-    """Microseconds; None if nobody can tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +146,14 @@ class Workloads:
     async def position(self, caller: Principal, key: Key) -> Position:
         """Where a workload stands. Raises as `get`."""
         record = (await self.get(caller, key)).record
-        return await self._leading.ask(lambda engine, now: _position(engine, record, now))
+        return await self._leading.ask(lambda engine, now: position_of(engine, record, now))
 
     async def story(self, caller: Principal, key: Key, *, all_attempts: bool) -> Story:
         """All there is to say about a workload, or about all attempts of its job. Raises as `get`."""
         standing = await self.get(caller, key)
         record = standing.record
         position, leaving = await self._leading.ask(
-            lambda engine, now: (_position(engine, record, now), _leaving(engine, record))
+            lambda engine, now: (position_of(engine, record, now), _leaving(engine, record))
         )
         attempt = 0 if all_attempts else record.spec.key.attempt
         chosen = DecisionFilter(job=record.spec.key.job, attempt=attempt)
@@ -205,9 +196,11 @@ class Workloads:
         )
         if change:
             layout = supposed(await self._layouts.facts(self._database.newest), change)
-            if unknown := sorted(change.queues.keys() - layout.pool_of.keys()):
-                raise QueueNotFound(f"there is no queue {unknown[0]!r}")
-        return await asyncio.to_thread(forecast, records, Wanted(layout, specs), self._tuning, now)
+        queues = {*change.queues, *(spec.queue for spec in specs)}
+        clusters = change.clusters | {layout.pool_of[queue].cluster for queue in queues if queue in layout.pool_of}
+        found = await asyncio.to_thread(forecast, records, Wanted(layout, specs, clusters), self._tuning, now)
+        names = await self._visibility.names(self._database.newest, caller)
+        return replace(found, decided=[each for each in found.decided if names is None or each.queue in names])
 
     async def _over(self, keys: Sequence[Key]) -> Mapping[str, Record]:
         found = await self._store.over(self._database.newest, [str(key) for key in keys])
@@ -249,18 +242,6 @@ def _standing(engine: Engine, key: Key, now: int) -> Standing | None:
     if record.state is not WorkloadState.PENDING:
         return Standing(record)
     return Standing(record, explain(engine.pool_of(record.spec.queue), record.id, now))
-
-
-def _position(engine: Engine, record: Record, now: int) -> Position:
-    if record.state is not WorkloadState.PENDING:
-        return Position(0, 0, None)
-    pool: Pool = engine.pool_of(record.spec.queue)
-    if record.id not in pool.waiting:
-        # It was admitted or released since the record was read.
-        return Position(0, 0, None)
-    position, waiting = pool.waiting.position(record.id), pool.waiting.count(record.spec.queue)
-    moved = engine.admissions.lately(now)[record.spec.queue]
-    return Position(position, waiting, position * 60_000_000 // moved if moved else None)
 
 
 def _leaving(engine: Engine, record: Record) -> Sequence[Key]:

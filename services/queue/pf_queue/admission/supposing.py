@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from paddleflow.problems import ClusterNotFound, QueueNotFound, Violation
 from pf_queue.admission.layout import ClusterFacts, Layout
 from pf_queue.clusters.domain import Node
+from pf_queue.fields import require
 from pf_queue.quota.domain import Queue
 
 
@@ -19,13 +21,33 @@ class Supposed:
     gone: frozenset[tuple[str, str]] = frozenset()
     """Machines by cluster and name."""
 
+    @property
+    def clusters(self) -> frozenset[str]:
+        """Those whose machines would be others."""
+        return frozenset([*(node.cluster for node in self.nodes), *(cluster for cluster, _ in self.gone)])
+
     def __bool__(self) -> bool:
         return bool(self.queues or self.nodes or self.gone)
 
 
 def supposed(facts: Sequence[ClusterFacts], change: Supposed) -> Layout:
-    """The layout after a change."""
+    """The layout after a change. Raises QueueNotFound, ClusterNotFound, and InvalidArgument for machines."""
+    _require_known(facts, change)
     return Layout.of([_changed(cluster, change) for cluster in facts])
+
+
+def _require_known(facts: Sequence[ClusterFacts], change: Supposed) -> None:
+    """What is not there must not be passed over in silence: the answer would be about something else."""
+    for queue in sorted(change.queues.keys() - {queue.name for cluster in facts for queue in cluster.queues}):
+        raise QueueNotFound(f"there is no queue {queue!r}")
+    named = {node.cluster for node in change.nodes} | {cluster for cluster, _ in change.gone}
+    for cluster in sorted(named - {cluster.name for cluster in facts}):
+        raise ClusterNotFound(
+            f"there is no cluster {cluster!r}; every machine supposed to come or go names its cluster"
+        )
+    known = {(cluster.name, node.name) for cluster in facts for node in cluster.nodes}
+    missing = sorted(change.gone - known)
+    require(Violation("gone", f"the cluster {cluster!r} has no machine {name!r}") for cluster, name in missing)
 
 
 def _changed(cluster: ClusterFacts, change: Supposed) -> ClusterFacts:

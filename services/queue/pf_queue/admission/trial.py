@@ -1,18 +1,26 @@
-"""What would happen: decisions on a copy of the pools, with those who are told to leave gone at once."""
+"""What would happen: decisions on a copy of the pools, with those who are told to leave gone at once.
+
+Nobody ends by itself. Where nothing is decided time goes on to the next moment at which something may be, as far as the
+horizon: somebody's shield ends, or his time to be tried again comes.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from paddleflow.problems import Problem
 from pf_queue.admission.core.explain import Explanation, explain
 from pf_queue.admission.core.pool import Tuning
-from pf_queue.admission.domain import Decided, DecisionKind, Key, Outcome, Patience, Record, Spec
+from pf_queue.admission.domain import Decided, DecisionKind, Key, Outcome, Patience, Record, Spec, WorkloadState
 from pf_queue.admission.engine import Engine
 from pf_queue.admission.layout import Layout
+from pf_queue.admission.positions import NOWHERE, Position, position_of
 
-MOST_TURNS = 200
+HORIZON = 3600 * 1_000_000
+"""Microseconds that are looked ahead."""
+MOST_TURNS = 500
 MOST_DECISIONS = 1000
 
 
@@ -22,6 +30,8 @@ class Wanted:
 
     layout: Layout
     specs: Sequence[Spec]
+    clusters: frozenset[str] = frozenset()
+    """Where it would be; none: everywhere. Nothing that happens elsewhere is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +42,9 @@ class Fate:
     admitted: bool = False
     record: Record | None = None
     explanation: Explanation | None = None
+    position: Position = NOWHERE
+    left: Sequence[Key] = ()
+    """Those who would have to leave for it."""
     problem: Problem | None = None
 
 
@@ -41,57 +54,95 @@ class Forecast:
 
     decided: Sequence[Decided] = ()
     fates: Sequence[Fate] = field(default_factory=list)
+    horizon: int = HORIZON
+    """Microseconds from now on that were looked at."""
+    cut_off: bool = False
+    """True if more would be decided than was looked at."""
 
 
 def forecast(records: Sequence[Record], wanted: Wanted, tuning: Tuning, now: int) -> Forecast:
     """What would happen to all these records, which are left as they are."""
     engine = Engine(tuning, Patience())
-    engine.arrange(wanted.layout, now)
-    engine.restore(records, now)
+    layout = wanted.layout.only(wanted.clusters) if wanted.clusters else wanted.layout
+    engine.arrange(layout, now)
+    engine.restore((record for record in records if record.spec.queue in layout.pool_of), now)
     problems: dict[Key, Problem] = {}
     for spec in wanted.specs:
         try:
             engine.submit(spec, now)
         except Problem as problem:
             problems[spec.key] = problem
-    decided = _play(engine, now)
-    return Forecast(decided[:MOST_DECISIONS], [_fate(engine, spec, problems, now) for spec in wanted.specs])
+    play = _Play(engine, now)
+    cut_off = play.until(now + HORIZON)
+    fates = [_fate(play, spec, problems) for spec in wanted.specs]
+    horizon = play.now - now if cut_off else HORIZON
+    return Forecast(play.decided[:MOST_DECISIONS], fates, horizon, cut_off)
 
 
-def _play(engine: Engine, now: int) -> list[Decided]:
-    """Decides until nothing changes any more."""
-    decided: list[Decided] = []
-    for turn in range(MOST_TURNS):
-        while engine.round(now + turn):
+class _Play:
+    """What is decided, one turn after the other."""
+
+    def __init__(self, engine: Engine, now: int) -> None:
+        self.engine = engine
+        self.now = now
+        self.decided: list[Decided] = []
+        self._left: defaultdict[str, list[Key]] = defaultdict(list)
+        self._let_go([record for record in engine.records.values() if _leaves(record)])
+
+    def until(self, end: int) -> bool:
+        """Decides until then; True if that is cut off because it is too much."""
+        for _ in range(MOST_TURNS):
+            left = self._turn()
+            if len(self.decided) > MOST_DECISIONS:
+                return True
+            due = self.now if left else self.engine.next_time()
+            if due is None or due > end:
+                return False
+            self.now = max(self.now + 1, due)
+        return True
+
+    def _turn(self) -> bool:
+        """Decides all that can be decided now; True if somebody had to leave, and has."""
+        while self.engine.round(self.now):
             pass
-        found = engine.effects().decided
-        decided += found
-        leaving = [each for each in found if each.kind is DecisionKind.EVICT]
-        if not leaving or len(decided) >= MOST_DECISIONS:
-            return decided
-        for each in leaving:
-            _let_go(engine, each, now + turn)
-    return decided
+        found = self.engine.effects().decided
+        self.decided += found
+        told = {str(each.key): None for each in found if each.kind is DecisionKind.EVICT}
+        self._let_go([self.engine.records[id_] for id_ in told])
+        return bool(told)
+
+    def left_for(self, id_: str) -> Sequence[Key]:
+        return self._left[id_]
+
+    def _let_go(self, leaving: Sequence[Record]) -> None:
+        for record in leaving:
+            self._left[record.leaves_for].append(record.spec.key)
+            _let_go(self.engine, record, self.now)
 
 
-def _let_go(engine: Engine, evicted: Decided, now: int) -> None:
-    record = engine.records.get(str(evicted.key))
-    if record is None:
+def _leaves(record: Record) -> bool:
+    return record.state is WorkloadState.EVICTING or any(record.shrinking)
+
+
+def _let_go(engine: Engine, record: Record, now: int) -> None:
+    """Who was told to leave does."""
+    if record.state is WorkloadState.EVICTING:
+        engine.release(record.spec.key, record.grant, Outcome.EVICTED, now)
         return
-    if evicted.whole:
-        engine.release(evicted.key, record.grant, Outcome.EVICTED, now)
-        return
-    left = {
-        role.role: has - gone
-        for role, has, gone in zip(record.spec.roles, record.surplus, record.shrinking, strict=True)
-    }
-    engine.resize(evicted.key, record.grant, left)
+    sizes = zip(record.spec.roles, record.surplus, record.shrinking, strict=True)
+    engine.resize(record.spec.key, record.grant, {role.role: has - gone for role, has, gone in sizes})
 
 
-def _fate(engine: Engine, spec: Spec, problems: dict[Key, Problem], now: int) -> Fate:
+def _fate(play: _Play, spec: Spec, problems: dict[Key, Problem]) -> Fate:
     if spec.key in problems:
         return Fate(spec, problem=problems[spec.key])
-    record = engine.records.get(str(spec.key))
+    record = play.engine.records.get(str(spec.key))
     if record is None or record.holds:
         return Fate(spec, admitted=record is not None, record=record)
-    return Fate(spec, record=record, explanation=explain(engine.pool_of(spec.queue), record.id, now))
+    return Fate(
+        spec,
+        record=record,
+        explanation=explain(play.engine.pool_of(spec.queue), record.id, play.now),
+        position=position_of(play.engine, record, play.now),
+        left=play.left_for(record.id),
+    )
