@@ -1,7 +1,7 @@
 """Who is admitted in which order, found out the slow way: no heaps, no shapes, nothing remembered.
 
-For pools from which nobody has to leave: at each place the children are asked for their first who fits, and the one
-that stands best among them is the place's.
+For pools from which nobody has to leave: each queue puts forward the first of its own who fits. They are compared from
+the top of the tree down, queue by queue, and at last by their own order.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from pf_queue.admission.core.places import QueueRules
 from pf_queue.admission.core.workloads import Workload
 
 Amounts = Mapping[str, int]
+BARELY = Fraction(1, 10**300)
+"""Less than any share, but more than none: of who is about to borrow."""
 
 
 @dataclass(frozen=True)
@@ -29,23 +31,26 @@ class Oracle:
         self._queues = {queue.name: queue for queue in queues}
         self._capacity = capacity
         self._admitted: list[Candidate] = []
+        self._depth = max((len(list(self._path(queue.name))) for queue in queues), default=0)
 
     def order(self, waiting: Sequence[Candidate]) -> list[str]:
         """All who are admitted, one after the other."""
         left = list(waiting)
-        while (first := self._first("", left)) is not None:
+        while (first := self._first(left)) is not None:
             self._admitted.append(first)
             left.remove(first)
         return [candidate.workload.id for candidate in self._admitted]
 
-    def _first(self, place: str, waiting: Sequence[Candidate]) -> Candidate | None:
-        ranked = []
-        for queue in (queue for queue in self._queues.values() if queue.parent == place):
-            candidate = self._first(queue.name, waiting) or self._first_of(queue, waiting)
-            if candidate is not None:
-                rank = self._rank(queue, candidate.amounts)
-                ranked.append(((rank, -queue.priority, *candidate.workload.order), candidate))
-        return min(ranked, key=lambda each: each[0])[1] if ranked else None
+    def _first(self, waiting: Sequence[Candidate]) -> Candidate | None:
+        put_forward = (self._first_of(queue, waiting) for queue in self._queues.values())
+        return min((each for each in put_forward if each is not None), key=self._standing, default=None)
+
+    def _standing(self, candidate: Candidate) -> tuple[Fraction | int, ...]:
+        """Where a candidate stands, from the top of the tree down."""
+        path = list(self._path(candidate.workload.queue))[::-1]
+        levels = [(self._rank(queue, candidate.amounts), -queue.priority) for queue in path]
+        levels += [(Fraction(0), 0)] * (self._depth - len(levels))
+        return (*(each for level in levels for each in level), *candidate.workload.order)
 
     def _first_of(self, queue: QueueRules, waiting: Sequence[Candidate]) -> Candidate | None:
         own = sorted((each for each in waiting if each.workload.queue == queue.name), key=lambda c: c.workload.order)
@@ -63,10 +68,16 @@ class Oracle:
         return all(drawn[r] == before[r] or drawn[r] <= self._capacity[r] - kept[r] for r in self._capacity)
 
     def _rank(self, queue: QueueRules, amounts: Amounts) -> Fraction:
+        """0 within the guarantee; else its share, with what is asked for if nobody is below it."""
         used = self._used(queue.name, self._admitted)
         over = {r: used[r] + amounts[r] - queue.min.get(r, 0) for r in self._capacity}
         if not any(amounts[r] and over[r] > 0 for r in self._capacity):
             return Fraction(0)
+        if any(other.parent == queue.name for other in self._queues.values()):
+            return max(self._share(queue, {r: over[r] - amounts[r] for r in self._capacity}), BARELY)
+        return self._share(queue, over)
+
+    def _share(self, queue: QueueRules, over: Amounts) -> Fraction:
         most = self._most_together(queue.parent)
         return max(Fraction(max(0, over[r]), max(1, most[r]) * queue.weight) for r in self._capacity)
 

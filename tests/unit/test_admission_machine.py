@@ -13,10 +13,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from pf_queue.admission.core.amounts import plus, within
 from pf_queue.admission.core.decisions import Decision, Evict
 from pf_queue.admission.core.places import Reach
-from pf_queue.admission.core.pool import SECOND, Pool
+from pf_queue.admission.core.pool import SECOND, Pool, Tuning
 from pf_queue.admission.core.workloads import Why, Workload
 from support.admission import PATIENT, Ground, Outcome, Story
 from support.admission_checks import check
+from support.admission_first import first
 from support.admission_trees import random_ground
 
 
@@ -150,6 +151,8 @@ class PoolMachine(RuleBasedStateMachine):
     def holds(self) -> None:
         if hasattr(self, "story"):
             check(self.pool)
+            # The twin is not asked, and decides the same nevertheless.
+            assert self.pool.contest.best() == first(self.pool)
 
 
 PoolMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=25)
@@ -177,6 +180,23 @@ def test_victims_that_come_back_at_once_do_not_swing(seed: int) -> None:
     assert evicted <= 120
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_whoever_is_served_is_first(seed: int) -> None:
+    """Before every single decision, with all that has been found out and remembered by then."""
+    chance = random.Random(seed)
+    story = Story(random_ground(chance), Tuning(decisions=1))
+    for number in range(120):
+        story.submit(f"w{number}", random_wishes(chance, sorted(story.ground.queues)))
+        for _ in range(chance.randint(0, 3)):
+            assert story.pool.contest.best() == first(story.pool)
+            story.pool.round(story.now)
+            story.now += chance.choice([0, SECOND // 20, SECOND])
+        for name in [name for name, holding in story.pool.yard.holdings.items() if holding.leaving]:
+            story.leave(name)
+        if story.pool.yard.holdings and chance.random() < 0.6:
+            story.leave(chance.choice(sorted(story.pool.yard.holdings)))
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_an_equal_tree_changes_nothing(seed: int) -> None:
     chance = random.Random(seed)
@@ -194,12 +214,14 @@ def crowded(ground: Ground, chance: random.Random, count: int) -> Story:
     """A pool with workloads that came in waves."""
     story = Story(ground)
     for number in range(count):
-        queue = chance.choice(sorted(ground.queues))
-        least = chance.randint(1, 2)
-        most = least + chance.choice([0, 0, 2])
-        amounts = {"cpu": chance.randint(0, 4), "gpu": chance.randint(0, 3)}
-        wishes = {"in": queue, "least": least, "most": most, "priority": chance.choice([0, 0, 5]), **amounts}
-        story.submit(f"w{number}", wishes)
+        story.submit(f"w{number}", random_wishes(chance, sorted(ground.queues)))
         if number % 10 == 0:
             story.settle()
     return story
+
+
+def random_wishes(chance: random.Random, queues: list[str]) -> dict[str, Any]:
+    least = chance.randint(1, 2)
+    most = least + chance.choice([0, 0, 2])
+    amounts = {"cpu": chance.randint(0, 4), "gpu": chance.randint(0, 3)}
+    return {"in": chance.choice(queues), "least": least, "most": most, "priority": chance.choice([0, 0, 5]), **amounts}

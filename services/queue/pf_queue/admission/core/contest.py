@@ -3,8 +3,11 @@
 Those who wait are grouped by *shape*: what they want, and of whom. At each place the candidates of one shape stand in a
 heap, in the order in which they would be served; each place sends the best of each shape up to the place above. A shape
 that a place has no room for is *blocked* there: the place sends nobody of that shape up, until it has room again. So a
-thousand queues that wait for the same cost one look. Between shapes, each place sends for its own first: whoever comes
-to the top for another one is *passed* there, until that first is served or held up.
+thousand queues that wait for the same cost one look.
+
+Of one queue only the first goes whom nothing holds up. Whoever comes to the top while somebody of the same queue is
+before him stands *behind* that one's shape from then on: a shape of its own, which is sent up as far as where the other
+may be blocked, and gets no further until it is.
 
 Keys only grow while nothing is given back: an admission makes its queue's share larger. A key in a heap is therefore a
 lower bound, and is looked at again when its entry comes to the top. What makes keys smaller announces itself.
@@ -12,15 +15,16 @@ lower bound, and is looked at again when its entry comes to the top. What makes 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush, heapreplace
 
 from pf_queue.admission.core.amounts import Vector
 from pf_queue.admission.core.ledger import Ledger
-from pf_queue.admission.core.places import Admission, Place, Reach, Tree
-from pf_queue.admission.core.stands import Entry, Stand
-from pf_queue.admission.core.wishes import Key, Order, Shape, Tier, Wish
+from pf_queue.admission.core.places import Admission, Place, Tree
+from pf_queue.admission.core.shapes import Shape, Shapes
+from pf_queue.admission.core.stands import Entry, InLine, Key, Stand
+from pf_queue.admission.core.wishes import Tier, Wish
 
 _NONE = (None, 0)
 
@@ -42,19 +46,20 @@ class Contest:
         self._tree = tree
         self._ledger = ledger
         self._stands: list[Stand] = []
+        deepest = max(len(place.path) for place in tree.places)
         for place in tree.places:
             above = self._stands[place.parent.index] if place.parent else None
-            self._stands.append(Stand(place, above))
-        self._shapes: dict[tuple[Tier, Vector, Vector, Reach, str, bool], Shape] = {}
+            self._stands.append(Stand(place, above, (0.0, 0) * (deepest - len(place.path))))
+            if above is not None:
+                above.inner = True
+        self._shapes = Shapes()
         self._wishes: dict[tuple[str, Tier], tuple[Wish, Shape]] = {}
         self._top: list[tuple[Key, int, Shape]] = []
         self._fresh: dict[tuple[Stand, Shape], None] = {}
         """What was blocked, or has a new leader in spite of it, since somebody asked."""
-        self._passed: dict[Stand, None] = {}
-        """Where somebody is passed."""
-        self._waiting: dict[tuple[Stand, Shape], dict[Stand, None]] = {}
-        """Where somebody is passed for a shape, by where that shape may be blocked."""
         self._number = 0
+        self._winner: tuple[Wish | None] | None = None
+        """Who is next, as long as nothing changes."""
         self.looks = 0
         """How many times a place was asked whether it has room: what a decision costs."""
 
@@ -63,25 +68,28 @@ class Contest:
 
     def enter(self, wish: Wish) -> None:
         """Somebody begins to wait."""
-        stand = self._stands[self._tree.by_name[wish.queue].index]
+        stand = self._stand(wish.queue)
         place = stand.place
-        user = wish.user if place.per_user else ""
-        shape = self._shape(wish.tier, wish.amounts, wish.amounts, place.reach, user, own=True)
+        shape = self._shapes.own(wish.tier, wish.amounts, place.reach, wish.user if place.per_user else "")
         self._wishes[wish.id, wish.tier] = (wish, shape)
-        line = stand.lines.setdefault(shape, [])
-        heappush(line, (wish.order, wish.id))
-        if line[0][1] == wish.id:
+        if stand.join(shape, (wish.order, wish.id)):
+            self._winner = None
+            before = stand.passed.get(shape)
+            if before is not None and stand.lines[shape][0] < stand.lines[before][0]:
+                del stand.passed[shape]
             self._present(stand, shape)
 
     def leave(self, id: str, tier: Tier) -> None:  # noqa: A002 - what it is called
         """Somebody waits no more."""
         wish, shape = self._wishes.pop((id, tier))
-        stand = self._stands[self._tree.by_name[wish.queue].index]
-        if self._first(stand, shape) is None:
-            stand.offers.pop(shape, None)
-            stand.blocked.pop(shape, None)
-            stand.passed.pop(shape, None)
-        self._recall(stand.place)
+        stand = self._stand(wish.queue)
+        if not stand.step_out(shape, (wish.order, wish.id), lambda entry: self._waits(shape, entry)):
+            return
+        self._winner = None
+        if shape not in stand.lines:
+            for known in (stand.offers, stand.blocked, stand.passed):
+                known.pop(shape, None)
+        self._let_by(stand, shape)
         if stand.place.strict and tier is Tier.BASE:
             self._present(stand, shape)
 
@@ -90,34 +98,25 @@ class Contest:
 
     def best(self) -> Wish | None:
         """Who is served next: the first in order for whom there is room everywhere."""
-        root = self._stands[0]
-        while self._top:
-            key, number, shape = self._top[0]
-            if root.offers.get(shape, _NONE)[1] != number:
-                heappop(self._top)
-                continue
-            entry = self._head(root, shape)
-            if entry is None:
-                del root.offers[shape]
-            elif entry[0] > key:
-                root.offers[shape] = (shape, number, entry[0])
-                heapreplace(self._top, (entry[0], number, shape))
-            elif (wish := self._descend(root, shape)) is not None:
-                return wish
-        return None
+        if self._winner is None:
+            self._winner = (self._find(),)
+        return self._winner[0]
 
     def tightened(self, place: Place, user: str, amounts: Vector) -> None:
         """The ledger was charged. Shares have grown, which shows by itself, but for what is lent to nobody."""
+        self._winner = None
         self._stands[place.index].charge_user(user, amounts)
-        self._recall(place)
         for at in place.path:
+            stand = self._stands[at.index]
+            for shape in [shape for shape in stand.held_back() if not self._fits(stand, shape)]:
+                self._block(stand, shape)
             if at.local is not None:
-                stand = self._stands[at.index]
                 for shape in list(stand.offers):
                     self._present(stand, shape)
 
     def loosened(self, place: Place, user: str, amounts: Vector) -> None:
         """The ledger was refunded: shares are smaller, and there may be room for the blocked."""
+        self._winner = None
         self._stands[place.index].charge_user(user, tuple(-amount for amount in amounts))
         sent: list[Shape] = []
         for at in place.path:
@@ -125,24 +124,23 @@ class Contest:
             freed = [shape for shape in stand.blocked if self._fits(stand, shape)]
             for shape in freed:
                 del stand.blocked[shape]
-            passed, stand.passed = stand.passed, {}
+            again = [shape for shape in stand.groups if shape.plain in freed or shape.behind in freed] if freed else ()
             sent = [
                 seen
-                for shape in dict.fromkeys((*stand.offers, *freed, *passed, *sent))
+                for shape in dict.fromkeys((*stand.offers, *freed, *again, *sent))
                 if (seen := self._send(stand, shape)) is not None
             ]
 
     def barrier(self, id: str, tier: Tier) -> Barrier | None:  # noqa: A002
         """Where a wish is held up; None if nothing but others who come first."""
         wish, shape = self._wishes[id, tier]
-        stand = self._stands[self._tree.by_name[wish.queue].index]
-        at, user = stand, stand.over_user_limit(shape)
-        while not user and shape not in at.blocked:
-            offer = at.offers.get(shape)
-            if offer is None or at.above is None:
-                return None
-            shape, at = offer[0], at.above
-        return Barrier(at.place, shape, user)
+        stand = self._stand(wish.queue)
+        if stand.over_user_limit(shape):
+            return Barrier(stand.place, shape, user=True)
+        if stand.place.strict and tier is Tier.BASE and self.first(wish.queue) is not wish:
+            return None
+        blocked = self._blocked(stand, shape)
+        return Barrier(blocked[0].place, blocked[1], user=False) if blocked else None
 
     def held_up(self) -> list[tuple[Place, Wish]]:
         """The first of each shape that is blocked somewhere, with the place."""
@@ -155,107 +153,131 @@ class Contest:
         self._fresh.clear()
         return self._leaders(fresh)
 
-    def _leaders(self, blocked: Iterable[tuple[Stand, Shape]]) -> list[tuple[Place, Wish]]:
-        return [(stand.place, wish) for stand, shape in list(blocked) if (wish := self._leader(stand, shape))]
-
     def first(self, queue: str) -> Wish | None:
         """Who is first in a queue."""
-        stand = self._stands[self._tree.by_name[queue].index]
-        shape = self._first_shape(stand)
-        first = self._first(stand, shape) if shape else None
-        return self._wishes[first[1], Tier.BASE][0] if first else None
+        front = self._stand(queue).front(Tier.BASE)
+        return self._wishes[front[0][1], Tier.BASE][0] if front else None
+
+    def _stand(self, queue: str) -> Stand:
+        return self._stands[self._tree.by_name[queue].index]
+
+    def _waits(self, shape: Shape, entry: InLine) -> bool:
+        found = self._wishes.get((entry[1], shape.tier))
+        return found is not None and found[1] is shape and found[0].order == entry[0]
+
+    def _find(self) -> Wish | None:
+        root = self._stands[0]
+        while self._top:
+            key, number, shape = self._top[0]
+            if root.offers.get(shape, _NONE)[1] != number:
+                heappop(self._top)
+                continue
+            best = self._best_key(root, shape)
+            if best is None:
+                del root.offers[shape]
+            elif (now := (shape.tier, *best)) > key:
+                root.offers[shape] = (shape, number, now)
+                heapreplace(self._top, (now, number, shape))
+            elif (wish := self._descend(root, shape)) is not None:
+                return wish
+        return None
 
     def _descend(self, stand: Stand, shape: Shape) -> Wish | None:
         """The winner of a shape, if every place on the way down has room; where one has none, the shape is blocked."""
         while True:
-            if not self._fits(stand, shape):
-                stand.blocked[shape] = self._fresh[stand, shape] = None
-                stand.offers.pop(shape, None)
-                self._recall_below(stand, shape)
-                if stand.above is not None:
-                    self._recall(stand.above.place)
-                return None
-            if (other := self._passed_for(stand, shape)) is not None:
-                self._pass(stand, shape, other)
+            if shape.plain in stand.blocked or not self._fits(stand, shape):
+                self._block(stand, shape)
                 return None
             if shape.own:
-                first = self._first(stand, shape)
-                return self._wishes[first[1], shape.tier][0] if first else None
+                return self._first(stand, shape)
             entry = self._head(stand, shape)
             if entry is None:
                 return None
             stand, shape = entry[2], entry[3]
 
-    def _passed_for(self, stand: Stand, shape: Shape) -> tuple[Shape, Key] | None:
-        """Another shape of which somebody comes first at a place and is not held up, as far as is known."""
-        if stand.above is None or len(stand.offers) == 1:
-            return None
-        best, least = shape, self._inner_key(stand, shape)
-        for other in list(stand.offers) if least is not None else ():
-            if other is not shape and stand.goes_up(other):
-                key = self._inner_key(stand, other)
-                if key is not None and least is not None and key < least:
-                    best, least = other, key
-        return None if best is shape or least is None else (best, least)
-
-    def _pass(self, stand: Stand, shape: Shape, other: tuple[Shape, Key]) -> None:
-        stand.passed[shape] = other
-        self._passed[stand] = None
+    def _block(self, stand: Stand, shape: Shape) -> None:
+        """There is no room for a shape at a place. Those behind it need not wait for it any more."""
+        plain = shape.plain
         stand.offers.pop(shape, None)
-        at, its = stand, other[0]
-        while True:
-            self._waiting.setdefault((at, its), {})[stand] = None
-            if at.above is None:
-                break
-            its, at = self._seen(at, its), at.above
-        if stand.above is not None:
-            self._recall(stand.above.place)
+        if plain not in stand.blocked:
+            stand.blocked[plain] = self._fresh[stand, plain] = None
+            for behind in list(stand.behind.get(plain, ())):
+                self._present(stand, behind)
+            if shape.own:
+                self._let_by(stand, shape)
 
-    def _inner_key(self, stand: Stand, shape: Shape) -> Key | None:
-        """Where the best of a shape stands among all of a place; those of the place itself borrow nothing from it."""
-        if shape.own:
-            return (shape.tier, 0.0, 0, *first[0]) if (first := self._first(stand, shape)) else None
-        while (entry := self._head(stand, shape)) is not None:
-            other = self._passed_for(entry[2], entry[3])
-            if other is None:
-                return entry[0]
-            self._pass(entry[2], entry[3], other)
+    def _let_by(self, stand: Stand, shape: Shape) -> None:
+        """Who waits at a place behind a shape does so no more, if that is blocked there or not before him any more."""
+        line = stand.lines.get(shape) if shape not in stand.blocked else None
+        for behind in stand.those_behind(shape) if stand.passed else ():
+            if line is None or stand.lines[behind][0] < line[0]:
+                del stand.passed[behind]
+                self._present(stand, behind)
+
+    def _first(self, stand: Stand, shape: Shape) -> Wish | None:
+        """Who is first in a line, if of all lines of the place nobody is before him whom nothing holds up."""
+        # Of a strict queue only the first was sent.
+        sent_alone = stand.place.strict and shape.tier is Tier.BASE
+        before = [] if sent_alone else [each for each in stand.before(shape) if self._may_go(stand, each[1])]
+        if not before:
+            return self._wishes[stand.lines[shape][0][1], shape.tier][0]
+        stand.passed[shape] = min(before)[1]
+        self._present(stand, shape)
         return None
 
-    def _recall(self, place: Place) -> None:
-        """On the way from a place to the top, those stand up again who were passed for somebody who has changed."""
-        for at in place.path if self._passed else ():
-            stand = self._stands[at.index]
-            for other in dict.fromkeys(stand.passed.values()):
-                if not stand.goes_up(other[0]) or self._inner_key(stand, other[0]) != other[1]:
-                    self._present_passed(stand, other[0])
+    def _may_go(self, stand: Stand, shape: Shape) -> bool:
+        """True if there is room for a plain shape on all the way up."""
+        at: Stand | None = stand
+        while at is not None:
+            if shape in at.blocked:
+                return False
+            if not self._fits(at, shape):
+                self._block(at, shape)
+                return False
+            if at.above is not None:
+                shape = self._shapes.below(shape, self._ledger.passes(at.place, shape.need))
+            at = at.above
+        return True
 
-    def _recall_below(self, stand: Stand, shape: Shape) -> None:
-        """From a place that has no room down, those stand up again who were passed for somebody of a shape."""
-        for passing in self._waiting.pop((stand, shape), ()):
-            self._present_passed(passing, None)
+    def _blocked(self, stand: Stand, shape: Shape) -> tuple[Stand, Shape] | None:
+        """The first place on the way up where a plain shape is blocked, and as which."""
+        at: Stand | None = stand
+        while at is not None:
+            if shape in at.blocked:
+                return at, shape
+            if at.above is not None:
+                shape = self._shapes.below(shape, self._ledger.passes(at.place, shape.need))
+            at = at.above
+        return None
 
-    def _present_passed(self, stand: Stand, other: Shape | None) -> None:
-        """Sends up who was passed for another shape, or for any."""
-        shapes = [shape for shape, passed in stand.passed.items() if other is None or passed[0] is other]
-        for shape in shapes:
-            stand.passed.pop(shape, None)
-            self._present(stand, shape)
-        if not stand.passed:
-            self._passed.pop(stand, None)
+    def _leaders(self, blocked: Iterable[tuple[Stand, Shape]]) -> list[tuple[Place, Wish]]:
+        return [(stand.place, wish) for stand, shape in list(blocked) if (wish := self._leader(stand, shape))]
 
     def _leader(self, stand: Stand, shape: Shape) -> Wish | None:
-        """Who would be the winner of a shape if there were room; nobody whom its own queue holds back."""
+        """Who would be the winner of a plain shape if there were room; nobody whom its own queue holds back."""
+        heads = [
+            (key, each) for each in self._variants(stand, shape) if (key := self._best_key(stand, each)) is not None
+        ]
+        if not heads:
+            return None
+        shape = min(heads, key=lambda head: head[0])[1]
         while not shape.own:
             entry = self._head(stand, shape)
             if entry is None:
                 return None
             stand, shape = entry[2], entry[3]
-        behind = stand.place.strict and shape.tier is Tier.BASE and self._first_shape(stand) is not shape
+        front = stand.front(shape.tier)
+        behind = front is not None and stand.place.strict and shape.tier is Tier.BASE and front[1] is not shape
         if behind or stand.over_user_limit(shape):
             return None
-        first = self._first(stand, shape)
-        return self._wishes[first[1], shape.tier][0] if first else None
+        return self._wishes[stand.lines[shape][0][1], shape.tier][0]
+
+    def _variants(self, stand: Stand, plain: Shape) -> Iterator[Shape]:
+        """A plain shape, and the same behind others, as far as they are held up."""
+        yield plain
+        for shape in list(stand.groups):
+            if shape.bare is plain and shape.behind is not None and self._blocked(stand, shape.behind):
+                yield shape
 
     def _present(self, stand: Stand, shape: Shape) -> None:
         """Sends the best of a shape up, as far as it is news."""
@@ -271,19 +293,22 @@ class Contest:
         is, whatever its shape.
         """
         if stand.place.strict and shape.own and shape.tier is Tier.BASE:
-            first = self._first_shape(stand)
+            front = stand.front(Tier.BASE)
             for other in [other for other in stand.offers if other.own and other.tier is Tier.BASE]:
-                if other is not first:
+                if front is None or other is not front[1]:
                     del stand.offers[other]
-            if first is None:
+            if front is None:
                 return None
-            shape = first
-        if shape in stand.blocked:
-            self._fresh[stand, shape] = None
+            shape = front[1]
+        if shape.plain in stand.blocked:
+            self._fresh[stand, shape.plain] = None
             return None
         if stand.place.admission is not Admission.OPEN:
             return None
-        key = self._key(stand, shape)
+        if stand.above is None and shape.behind is not None and shape.behind not in stand.blocked:
+            stand.offers.pop(shape, None)
+            return None
+        key = self._best_key(stand, shape) if stand.above is None else self._key(stand, shape)
         if key is None:
             stand.offers.pop(shape, None)
             return None
@@ -291,6 +316,8 @@ class Contest:
 
     def _push(self, stand: Stand, shape: Shape, key: Key) -> Shape | None:
         above, old = stand.above, stand.offers.get(shape)
+        if above is None:
+            key = (shape.tier, *key)
         seen = shape if above is None else self._seen(stand, shape)
         if old is not None and old[0] is seen and old[2] <= key:
             # What is recorded there is a lower bound still.
@@ -300,44 +327,40 @@ class Contest:
         if above is None:
             heappush(self._top, (key, self._number, shape))
             return None
+        number = self._number
         group = above.groups.setdefault(seen, [])
-        heappush(group, (key, self._number, stand, shape))
-        is_news = group[0][1] == self._number
-        if old is not None and old[0] is not seen:
-            # As what it is seen now, it may be blocked above.
-            for passing in list(self._passed):
-                self._present_passed(passing, None)
-        return seen if is_news else None
+        heappush(group, (key, number, stand, shape))
+        if seen.behind is not None:
+            above.behind.setdefault(seen.behind, {})[seen] = None
+            if seen.behind not in above.blocked and not self._fits(above, seen.behind):
+                self._block(above, seen.behind)
+        return seen if group[0][1] == number else None
 
     def _seen(self, stand: Stand, shape: Shape) -> Shape:
-        """As which shape the place above sees it."""
+        """As which shape the place above sees it: also behind whom, unless that one is blocked here."""
+        behind = stand.passed.get(shape) if shape.own else shape.behind
         need = self._ledger.passes(stand.place, shape.need)
-        return self._shape(shape.tier, shape.amounts, need, shape.reach)
+        if behind is None or behind in stand.blocked:
+            return self._shapes.below(shape, need)
+        before = self._shapes.below(behind, self._ledger.passes(stand.place, behind.need))
+        return self._shapes.below(shape, need, before)
 
-    def _first_shape(self, stand: Stand) -> Shape | None:
-        """The shape of the first in a strict queue."""
-        firsts = [
-            (first, shape)
-            for shape in list(stand.lines)
-            if shape.tier is Tier.BASE and (first := self._first(stand, shape)) is not None
-        ]
-        return min(firsts, key=lambda each: each[0])[1] if firsts else None
+    def _best_key(self, stand: Stand, shape: Shape) -> Key | None:
+        """Where the best of a shape stands among all of a place; None if there is nobody."""
+        if shape.own:
+            line = stand.lines.get(shape)
+            return (*stand.padding, *line[0][0]) if line else None
+        entry = self._head(stand, shape)
+        return entry[0] if entry else None
 
     def _key(self, stand: Stand, shape: Shape) -> Key | None:
         """Where the best of a shape stands among those of the places beside; None if there is nobody."""
-        if shape.own:
-            first = self._first(stand, shape)
-            if first is None:
-                return None
-            order = first[0]
-        else:
-            entry = self._head(stand, shape)
-            if entry is None:
-                return None
-            if stand.above is None:
-                return entry[0]
-            order = entry[0][3:]
-        return (shape.tier, self._ledger.rank(stand.place, shape.amounts), -stand.place.priority, *order)
+        best = self._best_key(stand, shape)
+        if best is None:
+            return None
+        place = stand.place
+        rank = self._ledger.standing if stand.inner else self._ledger.rank
+        return (rank(place, shape.amounts), -place.priority, *best)
 
     def _head(self, stand: Stand, shape: Shape) -> Entry | None:
         """The best of a shape from below."""
@@ -360,34 +383,12 @@ class Contest:
                 return entry
         if group is not None:
             del stand.groups[shape]
+            if shape.behind is not None:
+                stand.forget(shape.behind, shape)
         return None
-
-    def _first(self, stand: Stand, shape: Shape) -> tuple[Order, str] | None:
-        """Who is first in a line."""
-        line = stand.lines.get(shape)
-        while line:
-            if self._waits(shape, line[0]):
-                return line[0]
-            heappop(line)
-        if line is not None:
-            del stand.lines[shape]
-        return None
-
-    def _waits(self, shape: Shape, entry: tuple[Order, str]) -> bool:
-        found = self._wishes.get((entry[1], shape.tier))
-        return found is not None and found[1] is shape and found[0].order == entry[0]
 
     def _fits(self, stand: Stand, shape: Shape) -> bool:
         self.looks += 1
         if not self._ledger.fits(stand.place, shape.amounts, shape.need):
             return False
         return not stand.over_user_limit(shape)
-
-    def _shape(
-        self, tier: Tier, amounts: Vector, need: Vector, reach: Reach, user: str = "", *, own: bool = False
-    ) -> Shape:
-        values = (tier, amounts, need, reach, user, own)
-        shape = self._shapes.get(values)
-        if shape is None:
-            shape = self._shapes[values] = Shape(*values)
-        return shape

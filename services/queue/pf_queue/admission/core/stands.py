@@ -91,6 +91,19 @@ class Stand:
         """Those who wait here themselves and stand behind a shape."""
         return [passed for passed, before in self.passed.items() if before is shape]
 
+    def held_back(self) -> Iterator[Shape]:
+        """The shapes that others stand behind here, for which there was room when they were looked at last."""
+        for shape in dict.fromkeys((*self.behind, *self.passed.values())) if self.behind or self.passed else ():
+            if shape not in self.blocked:
+                yield shape
+
+    def forget(self, before: Shape, behind: Shape) -> None:
+        """Nobody of a shape below stands behind another any more."""
+        behinds = self.behind[before]
+        del behinds[behind]
+        if not behinds:
+            del self.behind[before]
+
     def over_user_limit(self, shape: Shape) -> bool:
         """True if whoever wants this has too much here for it."""
         most = self.place.per_user
