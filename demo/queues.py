@@ -151,6 +151,7 @@ def grants() -> None:
 
 
 def main() -> None:
+    print("\n== The quota tree: two teams share machines ==", flush=True)
     clear()
     machines()
     tree()

@@ -9,8 +9,9 @@ export PF_DATA=$PWD/.demo PADDLEFLOW_CONFIG=$PWD/.demo/client/paddleflow.ini PAT
 
 finish() {
     status=$?
-    if [ "${KEEP:-}" = yes ]; then return; fi
-    if [ "$status" = 130 ]; then
+    if [ "${KEEP:-}" = yes ]; then
+        if [ "$status" != 0 ]; then printf '\nIt goes on running. To stop it: .venv/bin/pf down --data .demo\n'; fi
+    elif [ "$status" = 130 ]; then
         pf down
         printf '\nStopped, since you interrupted it.\n'
     elif ! [ -t 1 ]; then

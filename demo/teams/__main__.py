@@ -11,14 +11,17 @@ import sys
 from collections.abc import Iterator
 
 from paddleflow.aio import connect_configured
+from paddleflow.cli.output import Printer
+from paddleflow.cli.table import Form
 from paddleflow.problems import Problem
 from teams.screen import Screen
 from teams.service import JobService
 from teams.setting import CORES, CORES_EACH, MACHINES, TEAMS, build
 from teams.stage import Stage
 from teams.story import play
-from teams.summary import Findings, promises, table, totals
+from teams.summary import LEGEND, Findings, promises, table, totals
 
+RESET = "\x1b[0m"
 INTERRUPTED = 130
 """The exit status of what Ctrl-C ended."""
 
@@ -28,6 +31,7 @@ async def perform() -> bool:
     screen = Screen(TEAMS)
     async with connect_configured() as client:
         await build(client)
+        screen.line("\n== Admission: four teams compete for a cluster ==")
         screen.say(
             f"Four teams share {MACHINES} machines with {CORES_EACH} cores each, {CORES} in all. "
             "What one is guaranteed and does not use, others may borrow. The demo plays the part of the job service: "
@@ -55,10 +59,8 @@ def _sum_up(stage: Stage, found: Findings) -> bool:
     service, screen = stage.service, stage.screen
     screen.line(f"\n{totals(found, service.ledger, service.submitted)}")
     screen.table(table(found, service.ledger, service.submitted))
-    screen.say(
-        "evicted: told to leave for others, to wait again. wait: from submission or eviction to admission; half waited "
-        "at most p50, and 99 of 100 at most p99. fair: cores in scene 3 by guarantee and weight; had: its cores then."
-    )
+    for line in LEGEND:
+        screen.line(line)
     screen.line()
     promised = promises(found, service.ledger, service.submitted, stage.looks)
     for promise in promised:
@@ -71,6 +73,9 @@ def main() -> int:
     try:
         status = 0 if asyncio.run(perform()) else 1
     except* KeyboardInterrupt:
+        if Printer.standard(Form.TABLE).colours:
+            # With Ctrl-C a terminal throws away what it has not shown yet, perhaps the end of a colour.
+            print(RESET, end="", flush=True)
         print("\nInterrupted.", file=sys.stderr)
         status = INTERRUPTED
     except* Problem as group:

@@ -61,7 +61,7 @@ async def _competing(stage: Stage) -> Shares:
         f"anew, by weight: {GUESTS.weight} for {GUESTS.name}, {RANKING.weight} for each of the others."
     )
     await stage.submit(batch, lambda look: look.used(GUESTS.name) > 0 and _settled(look))
-    stage.tell(f"{GUESTS.name} borrow three times as much as each other")
+    stage.tell(f"{GUESTS.name} borrow three times as much as {RANKING.name}")
     looks = await stage.during(2 * _LOOKED_ON)
     # Where one has run out of jobs meanwhile, something else is fair.
     fair = [_fair(look) for look in looks]

@@ -15,6 +15,13 @@ TOLERANCE = 3.0
 """Points of the cluster that a mean may be away from the fair share: what ends and begins takes a moment."""
 _HEADINGS = ["team", "jobs", "admitted", "evicted", "wait p50", "wait p99", "fair", "had"]
 
+LEGEND = (
+    "evicted  told to leave for others, to wait again",
+    "wait     from submission or eviction to admission: the median, and what 99 of 100 do not exceed",
+    "fair     cores in scene 3, by guarantee and weight; had: those the team had then, on average",
+)
+"""What the headings mean."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shares:
