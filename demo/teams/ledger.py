@@ -27,8 +27,6 @@ class Ledger:
     finished: Counter[str] = field(default_factory=Counter)
     evicted: Counter[str] = field(default_factory=Counter)
     """How often workloads were told to give back all they hold."""
-    grown: Counter[str] = field(default_factory=Counter)
-    """Replicas that were given above the minimum."""
     waits: dict[str, list[float]] = field(default_factory=dict)
     """Seconds until an admission, each time a workload waited."""
     unexpected: Counter[str] = field(default_factory=Counter)
@@ -66,7 +64,6 @@ class Ledger:
             self.waits.setdefault(queue, []).append(now - self._since.pop(job, now))
         elif before.grant_id != holding.grant_id:
             self.unexpected[f"{job} was admitted while it held something"] += 1
-        self.grown[queue] += max(0, _surplus(holding) - (_surplus(before) if before else 0))
         self.held[job] = holding
 
     def _shrink(self, released: Released) -> None:

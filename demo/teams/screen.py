@@ -41,9 +41,8 @@ class Screen:
 
     def begin(self) -> None:
         """What stands above all that follows."""
-        if self.live:
-            self.line(legend(self._brush))
-        else:
+        self.line(f"\n{legend(self._brush)}")
+        if not self.live:
             self.line(f"\n{headings(self._teams)}")
 
     def say(self, text: str) -> None:

@@ -81,7 +81,7 @@ def jobs(team: Team, kind: Kind, count: int, lot: str) -> list[Job]:
     return [
         Job(
             Workload(WorkloadKey(f"{team.name}-{lot}-{run}-{number}", 1), team.name, "root", [role]),
-            # The step has no divisor in common with the count: neighbours do not end together.
+            # All lengths come, and neighbours differ: 7 and 11 have no divisor in common.
             shortest + (longest - shortest) * (number * 7 % 11) / 10,
         )
         for number in range(count)
