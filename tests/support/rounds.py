@@ -40,11 +40,12 @@ class FileLog:
     def begin(self, opening: Opening) -> None:
         self.close()
         self.segment = Segment.begun(self.folder)
-        self.segment.add(opening_lines(opening))
+        for line in opening_lines(opening):
+            self.segment.add(line)
 
     def put(self, turn: Turn) -> None:
         assert self.segment is not None
-        self.segment.add([turn_line(turn)])
+        self.segment.add(turn_line(turn))
 
     def close(self) -> None:
         if self.segment is not None:

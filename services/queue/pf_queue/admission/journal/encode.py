@@ -17,7 +17,6 @@ from pf_queue.admission.domain import (
     Decided,
     Effects,
     Evicting,
-    Record,
     Released,
     RoleRequest,
     Spec,
@@ -41,7 +40,7 @@ from pf_queue.admission.layout import Layout, PoolId, PoolLayout
 VERSION = 1
 FORMAT = "paddleflow rounds"
 """How the first line of a log says what it is."""
-AT_ONCE = 500
+AT_ONCE = 100
 """Workloads in one line of an opening."""
 
 STANDING = (
@@ -113,7 +112,7 @@ def turn_line(turn: Turn) -> str:
     row = {
         "turn": turn.number,
         "inputs": [input_row(each) for each in turn.inputs],
-        "effects": None if turn.effects is None else effects_row(turn.effects),
+        "effects": None if turn.effects is None else effects_row(turn.effects, turn.inputs),
         "stored": turn.stored,
     }
     return _text(row)
@@ -150,12 +149,16 @@ def _role(role: RoleRequest) -> Sequence[Any]:
     return (role.role, role.least, role.most, role.step, dict(role.per_replica))
 
 
-def effects_row(effects: Effects) -> Mapping[str, Any]:
+def effects_row(effects: Effects, inputs: Sequence[Input]) -> Mapping[str, Any]:
+    """What was asked for is not said again where it was just submitted."""
     changed = effects.changed
+    submitted = {id(told.spec): told.spec for told in inputs if isinstance(told, Submit)}
+    added = ((id_, changed[id_].spec) for id_ in changed if id_ in effects.added)
+    names = {id(record): id_ for id_, record in changed.items()}
     return {
         "changed": {id_: _standing(record) for id_, record in changed.items()},
-        "added": [spec_row(record.spec) for id_, record in changed.items() if id_ in effects.added],
-        "facts": [_fact(fact, changed) for fact in effects.facts],
+        "added": [id_ if id(spec) in submitted else spec_row(spec) for id_, spec in added],
+        "facts": [_fact(fact, names.get(id(fact.record))) for fact in effects.facts],
         "decided": [_decision(each) for each in effects.decided],
     }
 
@@ -166,11 +169,9 @@ def _decision(decided: Decided) -> Sequence[Any]:
     return (time, str(key), queue, kind, counts, why, beneficiary)
 
 
-def _fact(fact: WorkloadFact, changed: Mapping[str, Record]) -> Sequence[Any]:
-    """A workload is told by its name alone if it stands as the same turn leaves it."""
-    record = fact.record
-    last = changed.get(id_ := record.id)
-    told = id_ if last is record or last == record else (id_, _standing(record))
+def _fact(fact: WorkloadFact, name: str | None) -> Sequence[Any]:
+    """A workload that is as the same turn leaves it is told by its name."""
+    told = name or (fact.record.id, _standing(fact.record))
     match fact:
         case Admitted():
             return ("admitted", told)

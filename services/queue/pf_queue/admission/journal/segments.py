@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,9 +36,9 @@ def segments(folder: Path) -> Sequence[Path]:
     return sorted(path for path in folder.iterdir() if path.name.startswith(PREFIX) and path.name.endswith(SUFFIX))
 
 
-def forget(keeping: Keeping) -> None:
-    """Deletes the oldest until no more are left than may be kept, and room for another."""
-    found = segments(keeping.folder)
+def forget(keeping: Keeping, newest: Path) -> None:
+    """Deletes the oldest until no more are left than may be kept beside the newest, which is to grow."""
+    found = [path for path in segments(keeping.folder) if path != newest]
     sizes = {path: path.stat().st_size for path in found}
     most = keeping.segment_bytes * (keeping.segments - 1)
     while found and (len(found) >= keeping.segments or sum(sizes.values()) > most):
@@ -67,12 +67,11 @@ class Segment:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         return cls(os.open(path, flags, 0o600), path)
 
-    def add(self, lines: Iterable[str]) -> None:
-        for line in lines:
-            self._lines.append(encoded := line.encode() + b"\n")
-            self._size += len(encoded)
-            if self._size >= MEMBER:
-                self.flush()
+    def add(self, line: str) -> None:
+        self._lines.append(line.encode() + b"\n")
+        self._size += len(line)
+        if self._size >= MEMBER:
+            self.flush()
 
     def flush(self) -> None:
         """Writes what was added. If that fails, the file ends with the last whole member."""

@@ -1,17 +1,18 @@
-"""Writes the log of rounds, in a thread of its own: whoever decides never waits for a disk.
+"""Writes the log of rounds. What goes wrong ends the segment, is told once, and is tried again with the next opening.
 
-What goes wrong here ends the segment, is told once, and is tried again with the next opening.
+Lines are made where decisions are made, because a thread that works for long while others decide makes them wait for
+Python's lock. Packing and writing do not need the lock, and have a thread: whoever decides never waits for a disk.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
-from queue import Empty, SimpleQueue
-from time import monotonic
+from time import monotonic, sleep
 
 from pf_queue.admission.journal.encode import end_line, opening_lines, turn_line
 from pf_queue.admission.journal.inputs import Opening, Turn
@@ -19,10 +20,12 @@ from pf_queue.admission.journal.segments import Keeping, Segment, forget
 
 logger = logging.getLogger(__name__)
 
+LOOK = 0.1
+"""Seconds between two looks of the thread for something to write."""
 FLUSH = 1.0
 """Seconds after which what was decided stands in the file."""
-BACKLOG = 100_000
-"""Inputs, workloads and decisions that wait to be written; if there are more, the disk is too slow."""
+BACKLOG = 2**26
+"""Bytes that wait to be written; if there are more, the disk is too slow."""
 MOST_SEGMENT = 2
 """Times the size that it should have: a segment ends then, also if nobody begins the next."""
 CLOSING = 5.0
@@ -45,7 +48,7 @@ class Writer:
         """`lost` is called for each turn that is in no file."""
         self._keeping = keeping
         self._lost = lost
-        self._items: SimpleQueue[Opening | Turn | End] = SimpleQueue()
+        self._items: deque[Opening | str | End] = deque()
         self._lock = threading.Lock()
         self._backlog = 0
         self._behind = False
@@ -54,6 +57,7 @@ class Writer:
         self._segment: Segment | None = None
         self._flushed = monotonic()
         self._told = False
+        self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="rounds", daemon=True)
         self._thread.start()
 
@@ -72,76 +76,78 @@ class Writer:
     def begin(self, opening: Opening) -> None:
         self._behind = False
         self._asked += 1
-        self._items.put(opening)
+        self._items.append(opening)
 
     def put(self, turn: Turn) -> None:
-        if self._behind:
+        if self.silent or self._behind:
             self._lost()
             return
-        weight = _weight(turn)
+        line = turn_line(turn)
         with self._lock:
-            self._behind = self._backlog + weight > BACKLOG
-            if not self._behind:
-                self._backlog += weight
+            self._backlog += len(line)
+            self._behind = self._backlog > BACKLOG
+        self._items.append(line)
         if self._behind:
-            self._lost()
-        self._items.put(End.BEHIND if self._behind else turn)
+            self._items.append(End.BEHIND)
 
     def close(self) -> None:
         """Ends the segment. A disk that hangs does not keep the service from stopping."""
-        self._items.put(End.STOPPED)
+        self._stop.set()
         self._thread.join(CLOSING)
 
     def _run(self) -> None:
-        item: Opening | Turn | End | None = None
-        while item is not End.STOPPED:
+        stopped = False
+        while not stopped:
+            stopped = self._stop.wait(LOOK)
+            if stopped:
+                self._items.append(End.STOPPED)
             try:
-                item = self._items.get(timeout=FLUSH)
-            except Empty:
-                item = None
-            try:
-                self._write(item)
-                self._flush()
+                self._work()
             except OSError as error:
                 self._give_up(error)
-            if isinstance(item, Turn):
-                with self._lock:
-                    self._backlog -= _weight(item)
 
-    def _flush(self) -> None:
+    def _work(self) -> None:
+        while self._items:
+            item = self._items.popleft()
+            if isinstance(item, str):
+                with self._lock:
+                    self._backlog -= len(item)
+            self._write(item)
         if self._segment is not None and monotonic() - self._flushed >= FLUSH:
             self._segment.flush()
             self._flushed = monotonic()
 
-    def _write(self, item: Opening | Turn | End | None) -> None:
+    def _write(self, item: Opening | str | End) -> None:
         match item:
             case Opening():
                 self._begun += 1
                 self._end(End.LOADED)
                 self._begin(item)
-            case Turn() if self._segment is not None:
-                self._segment.add([turn_line(item)])
-                if self._segment.written >= MOST_SEGMENT * self._keeping.segment_bytes:
-                    self._end(End.LARGE)
-            case Turn():
-                self._lost()
             case End():
                 self._end(item)
+            case _ if self._segment is None:
+                self._lost()
+            case _:
+                self._segment.add(item)
+                if self._segment.written >= MOST_SEGMENT * self._keeping.segment_bytes:
+                    self._end(End.LARGE)
 
     def _begin(self, opening: Opening) -> None:
-        segment = Segment.begun(self._keeping.folder)
-        self._segment = segment
-        forget(self._keeping)
-        segment.add(opening_lines(opening))
-        segment.flush()
+        self._segment = Segment.begun(self._keeping.folder)
+        forget(self._keeping, self._segment.path)
+        for line in opening_lines(opening):
+            self._segment.add(line)
+            # Others decide meanwhile.
+            sleep(0)
+        self._segment.flush()
         if self._told:
-            logger.info("rounds are logged again", extra={"file": str(segment.path)})
+            logger.info("rounds are logged again", extra={"file": str(self._segment.path)})
             self._told = False
 
     def _end(self, why: End) -> None:
         if self._segment is None:
             return
-        self._segment.add([end_line(why)])
+        self._segment.add(end_line(why))
         self._segment.flush()
         self._segment.close()
         self._segment = None
@@ -161,8 +167,3 @@ class Writer:
             self._told = True
             told = {"folder": str(self._keeping.folder), "detail": why}
             logger.error("rounds are not logged for now; admission goes on", extra=told)
-
-
-def _weight(turn: Turn) -> int:
-    effects = turn.effects
-    return 1 + len(turn.inputs) + (len(effects.changed) + len(effects.facts) if effects else 0)
