@@ -2,56 +2,53 @@
 
 from __future__ import annotations
 
-import asyncio
+import sys
+from collections.abc import Callable
+from itertools import product
 from random import Random
 
 import pytest
 
-from paddleflow.queue.v1 import admission_pb2
-from support.admission_chaos import Load, logged, require_exactly_once, site
-from support.databases import create_database
+from support.admission_chaos import Victim, blows, endure, site
+from support.failing_queue import Haste
+from support.failpoints import Point
 from support.servers import PostgresServer, ValkeyServer
 
-WORKERS = 3
+SEED = 20261118
+KILLS = 50
 
 
 @pytest.fixture
-async def dsn(own_postgres: PostgresServer) -> str:
-    return own_postgres.dsn(await create_database(own_postgres))
+def tell(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
+    """Says how far a long test is."""
+
+    def told(text: str) -> None:
+        with capsys.disabled():
+            sys.stderr.write(f"{text}\n")
+
+    return told
 
 
-@pytest.mark.timeout(180)
-async def test_a_few_kills_admit_nobody_twice(own_postgres: PostgresServer, dsn: str, own_valkey: ValkeyServer) -> None:
-    await endure(own_postgres, dsn, own_valkey, kills=6, seed=20261118)
+def test_the_kills_hit_every_victim_at_every_failpoint() -> None:
+    hit = {(blow.point, blow.victim) for blow in blows(Random(SEED), KILLS)}
+    assert hit == set(product(Point, Victim))
+
+
+@pytest.mark.timeout(240)
+async def test_every_kill_admits_nobody_twice(
+    own_postgres: PostgresServer, own_valkey: ValkeyServer, tell: Callable[[str], None]
+) -> None:
+    chance = Random(SEED)
+    async with site(own_postgres, own_valkey, Haste()) as made:
+        await endure(made, blows(chance, KILLS), chance, tell)
 
 
 @pytest.mark.crash
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
 async def test_many_kills_admit_nobody_twice(
-    own_postgres: PostgresServer, dsn: str, own_valkey: ValkeyServer, seed: int
+    own_postgres: PostgresServer, own_valkey: ValkeyServer, tell: Callable[[str], None], seed: int
 ) -> None:
-    await endure(own_postgres, dsn, own_valkey, kills=100, seed=seed)
-
-
-async def endure(postgres: PostgresServer, dsn: str, valkey: ValkeyServer, *, kills: int, seed: int) -> None:
-    chance, stop = Random(seed), asyncio.Event()
-    async with site(postgres, dsn, valkey.url) as made:
-        load = Load(made, Random(seed + 1))
-        following = asyncio.create_task(load.follow())
-        async with asyncio.TaskGroup() as work:
-            for number in range(WORKERS):
-                work.create_task(load.submit(f"w{number}", stop))
-            for _ in range(kills):
-                await asyncio.sleep(chance.uniform(0.1, 1.5))
-                await made.kill(chance)
-            stop.set()
-        await load.settled()
-        loads = await made.call(admission_pb2.ListLoadsRequest(cluster="chaos"))
-        following.cancel()
-        await asyncio.wait([following])
-    events = await logged(dsn)
-    require_exactly_once(events, load)
-    assert not load.failures()
-    assert all(not each.used.amounts and not each.kept.amounts and not each.waiting for each in loads.loads)
-    assert len(load.submitted) > kills
+    chance = Random(seed)
+    async with site(own_postgres, own_valkey, Haste()) as made:
+        await endure(made, blows(chance, 250), chance, tell)

@@ -1,36 +1,99 @@
-"""Two instances of the queue service that take turns to lead, load that never gives up, and kills."""
+"""Instances of the queue service that take turns to lead, and kills of them and of Postgres at every failpoint."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+import signal
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import chain
 from random import Random
 from typing import Any
 
 import asyncpg
 from google.protobuf.message import Message
-from grpc import aio
 
-from paddleflow.channel import open_channel
-from paddleflow.problems import Aborted, DeadlineExceeded, GrantMismatch, Unavailable, WorkloadNotFound
-from paddleflow.queue.v1 import admission_pb2, cluster_pb2, queue_pb2, workload_pb2
+from paddleflow.auth.v1 import auth_pb2
+from paddleflow.queue.v1 import admission_pb2, cluster_pb2, queue_pb2
+from support.admission_load import QUEUES, SHARE, TRANSIENT, Load
 from support.callers import Caller
+from support.databases import create_database
+from support.exactly_once import Told, history, require_exactly_once
+from support.failing_queue import TURNS, Haste
+from support.failpoints import Act, Point
+from support.instances import Instance, Instances, Reached, instances
 from support.queue_process import ROOT_PASSWORD, QueueProcess
 from support.queue_site import node
-from support.servers import PostgresServer
-from support.waiting import until
+from support.servers import PostgresServer, ValkeyServer
 
 CORES = 16
-QUEUES = ("red", "green", "blue")
-TRANSIENT = (Unavailable, Aborted, DeadlineExceeded)
 PATIENCE = 60.0
 """Seconds in which any call succeeds in the end."""
-OVER = (workload_pb2.RELEASE_OUTCOME_FINISHED, workload_pb2.RELEASE_OUTCOME_CANCELLED)
+REACHED = 3.0
+"""Seconds until somebody comes to a failpoint."""
+ATTEMPTS = 10
+LOG = 4000
+"""The last characters of the log, which may tell why."""
+WORKERS = 3
+SETTINGS = {"PF_QUEUE_ADMISSION_BACKOFF_SECONDS": "0.1", "PF_QUEUE_LOG_LEVEL": "warning"}
 
-Key = tuple[str, int]
+TURN = (
+    Point.REFRESHING,
+    Point.DECIDED,
+    Point.BEGUN,
+    Point.FENCED,
+    Point.WRITTEN,
+    Point.COMMITTING,
+    Point.SENT,
+    Point.COMMITTED,
+    Point.STORED,
+)
+TAKING_OVER = (Point.LEASED, Point.LOADING, Point.LOADED)
+STANDING_BY = (Point.WAITING, Point.FORWARDING, Point.ANSWERED)
+
+
+class Victim(StrEnum):
+    """What is killed."""
+
+    INSTANCE = "instance"
+    BACKEND = "backend"
+    """The process of Postgres that serves the leader; the others go down with it."""
+    POSTGRES = "postgres"
+    """The main process of Postgres."""
+
+
+@dataclass(frozen=True)
+class Blow:
+    """A kill of something when an instance comes to a point."""
+
+    point: Point
+    victim: Victim
+    passes: int = 1
+
+
+def blows(chance: Random, count: int) -> Sequence[Blow]:
+    """So many kills, in rounds that each have every victim at every point."""
+    planned: list[Blow] = []
+    while len(planned) < count:
+        planned += _round(chance)
+    return planned[:count]
+
+
+def _round(chance: Random) -> Sequence[Blow]:
+    """Who takes over can be hit only after somebody has died who led."""
+    after = [Blow(point, victim) for point in TAKING_OVER for victim in Victim]
+    chance.shuffle(after)
+    led = [Blow(point, Victim.INSTANCE, chance.randint(1, 4)) for point in TURN]
+    groups = [list(pair) for pair in zip(led, after, strict=True)]
+    groups += [[Blow(point, victim)] for point in STANDING_BY for victim in Victim]
+    groups += [
+        [Blow(point, victim, chance.randint(1, 4))] for point in TURN for victim in (Victim.BACKEND, Victim.POSTGRES)
+    ]
+    chance.shuffle(groups)
+    return list(chain.from_iterable(groups))
 
 
 @dataclass
@@ -38,225 +101,174 @@ class Site:
     """The instances, and what may be killed."""
 
     postgres: PostgresServer
-    processes: Sequence[QueueProcess]
-    callers: Sequence[Caller]
+    dsn: str
+    instances: Instances
+    starting: asyncio.TaskGroup
+    secret: str = ""
+    _wish: Blow | None = None
+    _turn: int = 0
+
+    def caller(self) -> Caller | None:
+        """One instance after the other; None while there is none."""
+        self._turn += 1
+        alive = [instance for instance in self.instances.alive if instance.ready]
+        return Caller(alive[self._turn % len(alive)].channel, self.secret) if alive else None
 
     async def call(self, request: Message) -> Any:
         """The reply of whichever instance answers in the end."""
         deadline = asyncio.get_running_loop().time() + PATIENCE
-        turn = 0
         while True:
-            try:
-                return await self.callers[turn % len(self.callers)](request)
-            except TRANSIENT:
-                assert asyncio.get_running_loop().time() < deadline, f"no answer to {request.DESCRIPTOR.name}"
-            turn += 1
+            with suppress(*TRANSIENT):
+                if (caller := self.caller()) is not None:
+                    return await caller(request)
+            assert asyncio.get_running_loop().time() < deadline, f"nobody answers {request.DESCRIPTOR.name}"
             await asyncio.sleep(0.02)
 
-    async def kill(self, chance: Random) -> str:
-        """Kills one thing, and starts it again; says what it was."""
-        victim = chance.choice(["postgres", *map(str, range(len(self.processes)))])
-        if victim == "postgres":
-            await asyncio.to_thread(self._restart_postgres)
-        else:
-            process = self.processes[int(victim)]
-            process.kill()
-            await asyncio.to_thread(process.start)
-        return victim
+    async def leader(self) -> Instance | None:
+        """Whose lease it is, if that one lives."""
+        connection = await asyncpg.connect(self.dsn)
+        try:
+            address = await connection.fetchval(
+                "select address from queue.leases where name = 'admission' and expires > clock_timestamp()"
+            )
+        finally:
+            await connection.close()
+        return next((instance for instance in self.instances.alive if instance.address == address), None)
 
-    def _restart_postgres(self) -> None:
-        self.postgres.kill()
-        self.postgres.start()
+    async def strike(self, blow: Blow) -> None:
+        """Kills when somebody comes to the point, and starts again what was killed."""
+        self._wish = blow
+        self._let_go()
+        for instance in self.instances.alive:
+            self._arm(instance, blow)
+        reached = await self._reached(blow)
+        self._wish = None
+        for instance in self.instances.alive:
+            instance.wish_nothing()
+        await self._kill(blow.victim, reached)
+
+    async def _reached(self, blow: Blow) -> Reached:
+        for _ in range(ATTEMPTS):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(REACHED):
+                    return await self.instances.reached.get()
+            # The one that died last may have led no more, while another one had taken over already.
+            if blow.point in TAKING_OVER and (leader := await self.leader()) is not None:
+                leader.signal(signal.SIGKILL)
+                self.start()
+        raise AssertionError(f"nobody came to {blow}:\n{self.instances.log.read_text()[-LOG:]}")
+
+    def start(self) -> None:
+        """Starts one more instance, which is not waited for."""
+        self.starting.create_task(self._start())
+
+    async def _start(self) -> None:
+        instance = await self.instances.start()
+        if not instance.passed:
+            # Postgres was killed while it started, so that it gave up; who runs it would start it again.
+            self.start()
+        elif self._wish is not None:
+            self._arm(instance, self._wish)
+
+    def _let_go(self) -> None:
+        """Frees those who came to a point when another had been there already, and starts anew those that died."""
+        while not self.instances.reached.empty():
+            late = self.instances.reached.get_nowait()
+            if late.act is Act.DIE:
+                self.start()
+            late.instance.go_on()
+
+    @staticmethod
+    def _arm(instance: Instance, blow: Blow) -> None:
+        instance.wish(blow.point, Act.DIE if blow.victim is Victim.INSTANCE else Act.WAIT, blow.passes)
+
+    async def _kill(self, victim: Victim, reached: Reached) -> None:
+        match victim:
+            case Victim.INSTANCE:
+                self.start()
+            case Victim.BACKEND:
+                await asyncio.to_thread(self.postgres.kill_backend, reached.backend)
+                reached.instance.go_on()
+            case Victim.POSTGRES:
+                await asyncio.to_thread(self.postgres.kill)
+                reached.instance.go_on()
+                await asyncio.to_thread(self.postgres.start)
 
 
 @asynccontextmanager
-async def site(postgres: PostgresServer, dsn: str, redis: str) -> AsyncIterator[Site]:
-    first = QueueProcess(dsn, redis)
-    keys = {name: first.environment[name] for name in ("PF_QUEUE_SIGNING_KEY_FILE", "PF_QUEUE_CREDENTIAL_KEY_FILE")}
-    processes = (first, QueueProcess(dsn, redis, keys))
+async def site(postgres: PostgresServer, valkey: ValkeyServer, haste: Haste) -> AsyncIterator[Site]:
+    """Two instances, of which one leads, over a database of their own."""
+    dsn = postgres.dsn(await create_database(postgres))
+    connection = await asyncpg.connect(dsn)
+    await connection.execute(TURNS)
+    await connection.close()
+    keys = QueueProcess(dsn, valkey.url, SETTINGS)
     try:
-        async with AsyncExitStack() as opened:
-            for process in processes:
-                await asyncio.to_thread(process.start)
-            secret = first.log_in("root", ROOT_PASSWORD)
-            channels: list[aio.Channel] = [
-                await opened.enter_async_context(open_channel(process.address, None)) for process in processes
-            ]
-            made = Site(postgres, processes, [Caller(channel, secret) for channel in channels])
+        async with instances(keys.environment, haste) as started, asyncio.TaskGroup() as starting:
+            made = Site(postgres, dsn, started, starting)
+            await started.start()
+            made.start()
             await _prepare(made)
             yield made
     finally:
-        for process in processes:
-            process.remove()
+        keys.remove()
 
 
 async def _prepare(made: Site) -> None:
     """Three queues that can each borrow all that the others leave."""
+    made.secret = (await made.call(auth_pb2.LoginRequest(user="root", password=ROOT_PASSWORD))).secret
     cluster = cluster_pb2.Cluster(name="chaos", type=cluster_pb2.CLUSTER_TYPE_LOCAL)
     await made.call(cluster_pb2.CreateClusterRequest(cluster=cluster))
     machine = node("n", cpu=CORES * 1000)
     await made.call(cluster_pb2.ReportNodesRequest(cluster="chaos", revision=1, nodes=[machine]))
     for name in QUEUES:
         queue = queue_pb2.Queue(name=name, cluster="chaos")
-        queue.min.amounts.update(cpu=CORES * 1000 // len(QUEUES))
+        queue.min.amounts.update(cpu=SHARE * 1000)
         await made.call(queue_pb2.CreateQueueRequest(queue=queue))
 
 
-@dataclass
-class Load:
-    """Submits jobs, runs what is admitted, and gives back what it is told to."""
-
-    site: Site
-    chance: Random
-    submitted: set[str] = field(default_factory=set)
-    cancelled: set[str] = field(default_factory=set)
-    over: set[str] = field(default_factory=set)
-    told: list[bytes] = field(default_factory=list)
-    """What the watch has brought, in order."""
-    _work: set[asyncio.Task[None]] = field(default_factory=set)
-
-    async def submit(self, name: str, stop: asyncio.Event) -> None:
-        number = 0
-        while not stop.is_set():
-            batch = [self._job(f"{name}-{number + offset}") for offset in range(self.chance.randint(1, 6))]
-            number += len(batch)
-            reply = await self.site.call(admission_pb2.SubmitWorkloadsRequest(workloads=batch))
-            assert not any(result.HasField("refusal") for result in reply.results), reply
-            self.submitted.update(each.key.job_id for each in batch)
-            if self.chance.random() < 0.2:
-                await self._cancel(batch[0].key)
-            await asyncio.sleep(self.chance.uniform(0, 0.05))
-
-    def _job(self, job: str) -> workload_pb2.Workload:
-        role = workload_pb2.RoleRequest(role="w", min_replicas=self.chance.randint(1, 4))
-        if self.chance.random() < 0.3:
-            role.max_replicas = role.min_replicas + 3
-        role.per_replica.amounts.update(cpu=1000)
-        key = workload_pb2.WorkloadKey(job_id=job, attempt=1)
-        return workload_pb2.Workload(
-            key=key, queue=self.chance.choice(QUEUES), user="root", priority=self.chance.randint(0, 2), roles=[role]
-        )
-
-    async def _cancel(self, key: workload_pb2.WorkloadKey) -> None:
-        """Cancels what waits; what has been admitted meanwhile runs on."""
-        cancelled = workload_pb2.RELEASE_OUTCOME_CANCELLED
-        release = admission_pb2.Release(key=key, outcome=cancelled)
-        reply = await self.site.call(admission_pb2.ReleaseWorkloadsRequest(releases=[release]))
-        if not reply.results[0].HasField("refusal"):
-            self.cancelled.add(key.job_id)
-
-    async def follow(self) -> None:
-        """Watches through all breaks, for ever."""
-        token, turn = "", 0
-        while True:
-            caller = self.site.callers[turn % len(self.site.callers)]
-            turn += 1
-            try:
-                async for page in caller.watch(admission_pb2.WatchWorkloadsRequest(resume_token=token)):
-                    for change in page.events:
-                        self.told.append(change.event.SerializeToString(deterministic=True))
-                        self._react(change.event)
-                    token = page.resume_token or token
-            except TRANSIENT:
-                await asyncio.sleep(0.02)
-
-    def _react(self, event: workload_pb2.WorkloadEvent) -> None:
-        match event.WhichOneof("fact"):
-            case "admitted" if event.admitted.grant_version == 1:
-                self._do(self._run(event.admitted))
-            case "evicting":
-                self._do(self._leave(event.evicting))
-            case "released" if event.released.outcome in OVER:
-                self.over.add(event.released.key.job_id)
-            case _:
-                pass
-
-    def _do(self, work: Any) -> None:
-        task = asyncio.create_task(work)
-        self._work.add(task)
-        task.add_done_callback(self._work.discard)
-
-    async def _run(self, admitted: workload_pb2.Admitted) -> None:
-        await asyncio.sleep(self.chance.uniform(0, 0.3))
-        await self._release(admitted.key, admitted.grant_id, workload_pb2.RELEASE_OUTCOME_FINISHED)
-
-    async def _leave(self, evicting: workload_pb2.Evicting) -> None:
-        if any(grant.base for grant in evicting.replicas):
-            await self._release(evicting.key, evicting.grant_id, workload_pb2.RELEASE_OUTCOME_EVICTED)
-            return
-        request = admission_pb2.ResizeWorkloadRequest(
-            key=evicting.key, grant_id=evicting.grant_id, roles=[workload_pb2.RoleGrant(role="w", surplus=0)]
-        )
-        # It may have ended meanwhile.
-        with suppress(WorkloadNotFound, GrantMismatch):
-            await self.site.call(request)
-
-    async def _release(
-        self, key: workload_pb2.WorkloadKey, grant: str, outcome: workload_pb2.ReleaseOutcome.ValueType
-    ) -> None:
-        release = admission_pb2.Release(key=key, grant_id=grant, outcome=outcome)
-        await self.site.call(admission_pb2.ReleaseWorkloadsRequest(releases=[release]))
-
-    async def settled(self) -> None:
-        """Waits until every job is over."""
-        await until(lambda: self.submitted <= self.over, PATIENCE, 0.05)
-
-    def failures(self) -> Sequence[BaseException]:
-        return [failed for task in self._work if task.done() and (failed := task.exception())]
-
-
-async def logged(dsn: str) -> Sequence[tuple[str, workload_pb2.WorkloadEvent]]:
-    """All events of workloads as they are stored, in order, with their job."""
-    connection = await asyncpg.connect(dsn)
-    try:
-        found = await connection.fetch(
-            "select subject, payload from queue.outbox where subject like 'workload/%' order by xid, id"
-        )
-        assert await connection.fetchval("select count(*) from queue.workloads") == 0, "somebody still holds something"
-    finally:
-        await connection.close()
-    return [
-        (row["subject"].removeprefix("workload/"), workload_pb2.WorkloadEvent.FromString(row["payload"]))
-        for row in found
-    ]
-
-
-def require_exactly_once(events: Sequence[tuple[str, workload_pb2.WorkloadEvent]], load: Load) -> None:
-    """No job is lost, admitted twice, or admitted after its end; the watch has told each event once and in order."""
-    by_job: defaultdict[str, list[workload_pb2.WorkloadEvent]] = defaultdict(list)
-    for job, event in events:
-        by_job[job].append(event)
-    assert load.submitted <= by_job.keys(), "a job that was acknowledged is lost"
-    for job, told in by_job.items():
-        _require_life(job, told)
-    stored = [event.SerializeToString(deterministic=True) for _, event in events]
+async def endure(made: Site, planned: Sequence[Blow], chance: Random, tell: Callable[[str], None]) -> None:
+    """Kills under load; what is stored in the end must tell of everything once."""
+    load = Load(made, chance)
+    async with asyncio.TaskGroup() as watching:
+        following = watching.create_task(load.follow())
+        await _kill_under(load, made, planned, tell)
+        await load.settled()
+        following.cancel()
+    assert not load.failures()
+    found = await history(made.dsn)
+    require_exactly_once(found, submitted=load.submitted, cancelled=load.cancelled, capacity=CORES)
+    stored = [told.event.SerializeToString(deterministic=True) for told in found.told]
     assert load.told == stored, "the watch has lost, doubled or reordered something"
+    await _require_idle(made)
+    tell(f"{len(found.told)} events of {len(load.submitted)} jobs: {_summary(found.told)}")
 
 
-def _require_life(job: str, told: Sequence[workload_pb2.WorkloadEvent]) -> None:
-    facts = [str(event.WhichOneof("fact")) for event in told]
-    admissions: Counter[Key] = Counter()
-    ended: set[Key] = set()
-    for event, fact in zip(told, facts, strict=True):
-        key = FACTS[fact](event)
-        assert key not in ended, f"{job}: {facts}"
-        if fact == "admitted" and event.admitted.grant_version == 1:
-            admissions[key] += 1
-        if fact == "released" and event.released.outcome:
-            ended.add(key)
-    assert all(count == 1 for count in admissions.values()), f"{job} was admitted twice: {facts}"
-    assert facts[0] == "submitted", f"{job}: {facts}"
-    assert told[-1].released.outcome in OVER, f"{job}: {facts}"
+async def _kill_under(load: Load, made: Site, planned: Sequence[Blow], tell: Callable[[str], None]) -> None:
+    stop, begun = asyncio.Event(), asyncio.get_running_loop().time()
+    async with asyncio.TaskGroup() as work:
+        work.create_task(load.stir(stop))
+        for number in range(WORKERS):
+            work.create_task(load.submit(f"w{number}", stop))
+        for number, blow in enumerate(planned, 1):
+            if blow.point not in TAKING_OVER:
+                await load.goes_on()
+            await made.strike(blow)
+            if not number % 50:
+                seconds = asyncio.get_running_loop().time() - begun
+                tell(f"{number} of {len(planned)} kills in {seconds:.0f} s, {len(load.over)} jobs over")
+        stop.set()
 
 
-def _key(key: workload_pb2.WorkloadKey) -> Key:
-    return key.job_id, key.attempt
+async def _require_idle(made: Site) -> None:
+    """No queue is charged for anybody."""
+    loads = (await made.call(admission_pb2.ListLoadsRequest(cluster="chaos"))).loads
+    assert {each.queue for each in loads} >= set(QUEUES)
+    for each in loads:
+        assert not each.used.amounts, f"{each.queue} has leaked"
+        assert not each.kept.amounts, f"{each.queue} keeps room for nobody"
+        assert not each.waiting, f"somebody waits in {each.queue}"
 
 
-FACTS: Mapping[str, Callable[[workload_pb2.WorkloadEvent], Key]] = {
-    "submitted": lambda event: _key(event.submitted.key),
-    "admitted": lambda event: _key(event.admitted.key),
-    "evicting": lambda event: _key(event.evicting.key),
-    "released": lambda event: _key(event.released.key),
-    "requeued": lambda event: _key(event.requeued.key),
-}
+def _summary(told: Sequence[Told]) -> str:
+    return ", ".join(f"{times} {fact}" for fact, times in sorted(Counter(each.fact for each in told).items()))

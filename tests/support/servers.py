@@ -14,6 +14,8 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
+import psutil
+
 
 def package_folder(name: str) -> Path:
     """Where an installed package lies."""
@@ -103,6 +105,14 @@ class PostgresServer:
     def kill(self) -> None:
         """Kills the main process; the others notice."""
         self._end(signal.SIGKILL)
+
+    def kill_backend(self, pid: int = 0) -> None:
+        """Kills one of the processes behind the main one, 0 for any: all others end too, and Postgres recovers."""
+        assert self._process is not None
+        # The death of the one that recovers from the last time would end Postgres for good.
+        wait_until(self._accepts, self._process)
+        children = [child.pid for child in psutil.Process(self._process.pid).children()]
+        os.kill(pid if pid in children else children[0], signal.SIGKILL)
 
     def remove(self) -> None:
         self.stop()
