@@ -16,27 +16,16 @@ lower bound, and is looked at again when its entry comes to the top. What makes 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from heapq import heappop, heappush, heapreplace
 
 from pf_queue.admission.core.amounts import Vector
 from pf_queue.admission.core.ledger import Ledger
 from pf_queue.admission.core.places import Admission, Place, Tree
 from pf_queue.admission.core.shapes import Shape, Shapes
-from pf_queue.admission.core.stands import Entry, InLine, Key, Stand
+from pf_queue.admission.core.stands import Barrier, Entry, InLine, Key, Stand
 from pf_queue.admission.core.wishes import Tier, Wish
 
 _NONE = (None, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Barrier:
-    """Where a wish is held up."""
-
-    place: Place
-    shape: Shape
-    user: bool
-    """True if it is the limit of its user there."""
 
 
 class Contest:
@@ -125,11 +114,9 @@ class Contest:
             for shape in freed:
                 del stand.blocked[shape]
             again = [shape for shape in stand.groups if shape.plain in freed or shape.behind in freed] if freed else ()
-            sent = [
-                seen
-                for shape in dict.fromkeys((*stand.offers, *freed, *again, *sent))
-                if (seen := self._send(stand, shape)) is not None
-            ]
+            anew = dict.fromkeys((*freed, *again, *sent))
+            moved = [seen for shape in list(stand.offers) if shape not in anew and (seen := self._lower(stand, shape))]
+            sent = [*moved, *(seen for shape in anew if (seen := self._send(stand, shape)))]
 
     def barrier(self, id: str, tier: Tier) -> Barrier | None:  # noqa: A002
         """Where a wish is held up; None if nothing but others who come first."""
@@ -172,6 +159,9 @@ class Contest:
             if root.offers.get(shape, _NONE)[1] != number:
                 heappop(self._top)
                 continue
+            if shape.plain in root.blocked or not self._fits(root, shape):
+                self._block(root, shape)
+                continue
             best = self._best_key(root, shape)
             if best is None:
                 del root.offers[shape]
@@ -183,17 +173,14 @@ class Contest:
         return None
 
     def _descend(self, stand: Stand, shape: Shape) -> Wish | None:
-        """The winner of a shape, if every place on the way down has room; where one has none, the shape is blocked."""
-        while True:
+        """The winner of a shape, if every place below has room on the way down; where one has none, it is blocked."""
+        while not shape.own:
+            # The entries in front were looked at on the way up, a moment ago.
+            _, _, stand, shape = stand.groups[shape][0]
             if shape.plain in stand.blocked or not self._fits(stand, shape):
                 self._block(stand, shape)
                 return None
-            if shape.own:
-                return self._first(stand, shape)
-            entry = self._head(stand, shape)
-            if entry is None:
-                return None
-            stand, shape = entry[2], entry[3]
+        return self._first(stand, shape)
 
     def _block(self, stand: Stand, shape: Shape) -> None:
         """There is no room for a shape at a place. Those behind it need not wait for it any more."""
@@ -314,6 +301,16 @@ class Contest:
             return None
         return self._push(stand, shape, key)
 
+    def _lower(self, stand: Stand, shape: Shape) -> Shape | None:
+        """Says anew how a place stands that has less than before; its best are looked at when they are needed."""
+        group = stand.groups.get(shape)
+        if group is None or stand.place.local is not None:
+            return self._send(stand, shape)
+        if stand.above is None:
+            return None
+        # Whoever stands in front is there no longer, or no better than that.
+        return self._push(stand, shape, (self._rank(stand, shape), -stand.place.priority, *group[0][0]))
+
     def _push(self, stand: Stand, shape: Shape, key: Key) -> Shape | None:
         above, old = stand.above, stand.offers.get(shape)
         if above is None:
@@ -334,7 +331,10 @@ class Contest:
             above.behind.setdefault(seen.behind, {})[seen] = None
             if seen.behind not in above.blocked and not self._fits(above, seen.behind):
                 self._block(above, seen.behind)
-        return seen if group[0][1] == number else None
+        offer = above.offers.get(seen)
+        if offer is None:
+            return seen if group[0][1] == number else None
+        return seen if key < offer[2][2 if above.above else 1 :] else None
 
     def _seen(self, stand: Stand, shape: Shape) -> Shape:
         """As which shape the place above sees it: also behind whom, unless that one is blocked here."""
@@ -358,9 +358,11 @@ class Contest:
         best = self._best_key(stand, shape)
         if best is None:
             return None
-        place = stand.place
-        rank = self._ledger.standing if stand.inner else self._ledger.rank
-        return (rank(place, shape.amounts), -place.priority, *best)
+        return (self._rank(stand, shape), -stand.place.priority, *best)
+
+    def _rank(self, stand: Stand, shape: Shape) -> float:
+        ledger = self._ledger
+        return (ledger.standing if stand.inner else ledger.rank)(stand.place, shape.amounts)
 
     def _head(self, stand: Stand, shape: Shape) -> Entry | None:
         """The best of a shape from below."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pf_queue.admission.core.amounts import JOBS
-from pf_queue.admission.core.contest import Barrier
 from pf_queue.admission.core.places import Admission, Place
 from pf_queue.admission.core.pool import Pool
+from pf_queue.admission.core.stands import Barrier
 from pf_queue.admission.core.wishes import Tier
 from pf_queue.admission.core.workloads import Workload
 

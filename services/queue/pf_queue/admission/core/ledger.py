@@ -74,14 +74,15 @@ class Ledger:
 
     def fits(self, at: Place, amounts: Vector, need: Vector) -> bool:
         """True if the place itself has room; the same as to lack nothing, but sooner known."""
-        used, most = self.used[at.index], at.max
-        for has, amount, ceiling in zip(used, amounts, most, strict=True):
+        for has, amount, ceiling in zip(self.used[at.index], amounts, at.max, strict=True):
             if amount and has + amount > ceiling:
                 return False
-        if at.parent is not None:
+        if at.limit is at.max:
             return True
-        drawn, limit = self.drawn[at.index], at.limit
-        return all(not more or has + more <= ceiling for has, more, ceiling in zip(drawn, need, limit, strict=True))
+        for has, more, ceiling in zip(self.drawn[at.index], need, at.limit, strict=True):
+            if more and has + more > ceiling:
+                return False
+        return True
 
     def free(self, at: Place, resource: int) -> int:
         """What a place itself has left of a resource."""

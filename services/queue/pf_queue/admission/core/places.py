@@ -103,7 +103,7 @@ class Place:
         self.withheld: Vector = space.nothing
         """What is lent to nobody beyond this place, here and below."""
         self.limit: Vector = self.max
-        """At the root: what all may draw together beyond what is withheld from lending."""
+        """At the root, what all may draw together beyond what is withheld from lending; the ceiling if nothing is."""
 
     def __repr__(self) -> str:
         return f"Place({self.name!r})"
@@ -166,7 +166,10 @@ def _withhold(places: Sequence[Place], lend: Mapping[str, Vector]) -> None:
             above[resource] += amount
     root = places[0]
     root.withheld = tuple(sums[0])
-    root.limit = tuple(most if most == UNLIMITED else most - kept for most, kept in zip(root.max, sums[0], strict=True))
+    if any(root.withheld):
+        root.limit = tuple(
+            most if most == UNLIMITED else most - kept for most, kept in zip(root.max, sums[0], strict=True)
+        )
 
 
 def _measure(places: Sequence[Place]) -> None:

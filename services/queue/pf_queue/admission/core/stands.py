@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import TypeAlias
 
@@ -124,3 +125,13 @@ class Stand:
 
 Entry: TypeAlias = tuple[Key, int, Stand, Shape]
 """A candidate from the place below: its key, the number of the entry, that place, and its shape there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """Where a wish is held up."""
+
+    place: Place
+    shape: Shape
+    user: bool
+    """True if it is the limit of its user there."""
