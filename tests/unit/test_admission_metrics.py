@@ -34,7 +34,7 @@ def test_decisions_waits_and_queues_are_shown() -> None:
     registry, led = CollectorRegistry(), engine()
     metrics = AdmissionMetrics(registry)
     metrics.stored(led.effects())
-    metrics.show(lambda: led)
+    metrics.show(lambda: led, lambda: 3)
     value = registry.get_sample_value
     assert value("paddleflow_decisions_total", {"queue": "q", "kind": "admit"}) == 1
     assert value("paddleflow_admission_wait_seconds_sum") == 2.0
@@ -44,6 +44,7 @@ def test_decisions_waits_and_queues_are_shown() -> None:
     assert value("paddleflow_workloads_admitted", {"queue": "q"}) == 1
     assert value("paddleflow_queue_used", {"queue": "q", "resource": "cpu"}) == 2
     assert (value("paddleflow_queue_share", {"queue": "q"}) or 0) > 0
+    assert value("paddleflow_workloads_set_aside") == 3
     assert b"paddleflow_decisions_total" in generate_latest(registry)
 
 

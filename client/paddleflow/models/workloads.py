@@ -23,6 +23,8 @@ class WorkloadState(StrEnum):
     HELD = "held"
     """It was sent back too often, and waits for somebody to resume it."""
     RELEASED = "released"
+    SET_ASIDE = "set-aside"
+    """What is stored of it makes no sense; admission goes on without it."""
 
 
 class PendingReason(StrEnum):

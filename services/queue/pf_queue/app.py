@@ -195,7 +195,7 @@ def _leading(ground: Ground, parts: Parts, registry: CollectorRegistry, engines:
         stored=metrics.stored,
         closed=closed,
     )
-    metrics.show(lambda: leading.engine)
+    metrics.show(lambda: leading.engine, lambda: len(leading.aside))
     return leading
 
 

@@ -40,6 +40,8 @@ class _WorkloadStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Workloa
     """Was sent back too often; waits until somebody releases the hold."""
     WORKLOAD_STATE_RELEASED: _WorkloadState.ValueType  # 5
     """Is over; holds nothing."""
+    WORKLOAD_STATE_SET_ASIDE: _WorkloadState.ValueType  # 6
+    """What is stored of it cannot be read, or contradicts itself; admission goes on without it. ExplainWorkload tells why. It can only be released."""
 
 class WorkloadState(_WorkloadState, metaclass=_WorkloadStateEnumTypeWrapper):
     """WorkloadState is where a workload stands."""
@@ -56,6 +58,8 @@ WORKLOAD_STATE_HELD: WorkloadState.ValueType  # 4
 """Was sent back too often; waits until somebody releases the hold."""
 WORKLOAD_STATE_RELEASED: WorkloadState.ValueType  # 5
 """Is over; holds nothing."""
+WORKLOAD_STATE_SET_ASIDE: WorkloadState.ValueType  # 6
+"""What is stored of it cannot be read, or contradicts itself; admission goes on without it. ExplainWorkload tells why. It can only be released."""
 Global___WorkloadState: _TypeAlias = WorkloadState  # noqa: Y015
 
 class _PendingReason:

@@ -39,6 +39,7 @@ STATES = {
     WorkloadState.EVICTING: workload_pb2.WORKLOAD_STATE_EVICTING,
     WorkloadState.HELD: workload_pb2.WORKLOAD_STATE_HELD,
     WorkloadState.RELEASED: workload_pb2.WORKLOAD_STATE_RELEASED,
+    WorkloadState.SET_ASIDE: workload_pb2.WORKLOAD_STATE_SET_ASIDE,
 }
 OUTCOMES = {
     Outcome.FINISHED: workload_pb2.RELEASE_OUTCOME_FINISHED,

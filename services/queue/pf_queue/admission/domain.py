@@ -20,6 +20,8 @@ class WorkloadState(StrEnum):
     HELD = "held"
     """Was sent back too often; waits for somebody to resume it."""
     RELEASED = "released"
+    SET_ASIDE = "set_aside"
+    """Admission goes on without it; never stored."""
 
 
 class Outcome(StrEnum):
@@ -124,6 +126,8 @@ class Record:
     outcome: Outcome | None = None
     version: int = 0
     """Grows with each fact about the job, over its attempts."""
+    fault: str = ""
+    """Why it is set aside; empty if it is not."""
 
     @property
     def id(self) -> str:

@@ -11,7 +11,7 @@ import asyncio
 import gc
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
@@ -20,7 +20,8 @@ from paddleflow.problems import Aborted, NoLeader, Problem, Unavailable
 from pf_kit.clock import Clock
 from pf_kit.leases import Lease
 from pf_kit.unit import AuditEntry, Change, Database, View
-from pf_queue.admission.domain import Effects
+from pf_queue.admission.aside import without_queue
+from pf_queue.admission.domain import Effects, Key, Record, Released, WorkloadState
 from pf_queue.admission.engine import Engine
 from pf_queue.admission.engines import Engines
 from pf_queue.admission.layout import ClusterFacts, Layout
@@ -99,6 +100,8 @@ class Leading:
         self._rung = asyncio.Event()
         self._refreshing = asyncio.Lock()
         self._engine: Engine | None = None
+        self._lease: Lease | None = None
+        self._aside: dict[str, Record] = {}
         self._tree: tuple[int, ...] = ()
         self._ahead = 0
 
@@ -106,6 +109,33 @@ class Leading:
     def engine(self) -> Engine | None:
         """The state; None while another instance leads."""
         return self._engine
+
+    @property
+    def aside(self) -> Collection[Record]:
+        """Those that are set aside."""
+        return self._aside.values()
+
+    def set_aside(self, key: Key) -> Record | None:
+        """One that is set aside; for attempt 0 the last of the job."""
+        if key.attempt:
+            return self._aside.get(str(key))
+        attempts = [record for record in self._aside.values() if record.spec.key.job == key.job]
+        return max(attempts, key=lambda record: record.spec.key.attempt, default=None)
+
+    async def drop(self, over: Record, entry: AuditEntry) -> None:
+        """Ends one that is set aside."""
+        if self._lease is None:
+            raise NoLeader(retry_after=1.0)
+        kept, fact = self._aside.pop(over.id), Released(over, ())
+        try:
+            async with self._database.change() as change:
+                await self._fence(change, self._lease)
+                await self._store.write(change, Effects(changed={over.id: over}))
+                change.emit(fact)
+                change.audit(entry)
+        except BaseException:
+            self._aside[over.id] = kept
+            raise
 
     async def ask(self, question: Callable[[Engine, int], T]) -> T:
         """The answer to a question about the state as it is."""
@@ -134,7 +164,8 @@ class Leading:
                 self._dismiss()
 
     async def _lead(self, lease: Lease) -> None:
-        engine = self._engine = await self._load(lease)
+        engine = await self._load(lease)
+        self._engine, self._lease = engine, lease
         watching = asyncio.create_task(self._watch_tree())
         try:
             while not watching.done():
@@ -166,9 +197,19 @@ class Leading:
             layout = await self._layouts.read(snapshot)
             records = await self._store.unfinished(snapshot)
         engine.arrange(layout, self._now())
+        sound = self._sorted_out(records, layout)
         # In a thread, because it may take seconds, and the lease must be renewed meanwhile.
-        await asyncio.to_thread(engine.restore, records, self._now())
+        await asyncio.to_thread(engine.restore, sound, self._now())
         return engine
+
+    def _sorted_out(self, records: Sequence[Record], layout: Layout) -> Sequence[Record]:
+        """Those of which sense can be made; the others are set aside, so that they stop nobody else."""
+        known = [record if record.spec.queue in layout.pool_of else without_queue(record) for record in records]
+        self._aside = {record.id: record for record in known if record.state is WorkloadState.SET_ASIDE}
+        for record in self._aside.values():
+            told = {"workload": record.id, "queue": record.spec.queue, "fault": record.fault}
+            logger.error("a workload is set aside: admission goes on without it until it is released", extra=told)
+        return [record for record in known if record.id not in self._aside]
 
     async def _turn(self, engine: Engine, lease: Lease) -> None:
         """One commit: of the calls that have come, and of what is decided now."""
@@ -241,7 +282,8 @@ class Leading:
         while True:
             await self.refresh()
             for queue in self._engine.emptied() if self._engine else ():
-                await self._closed(queue)
+                if all(record.spec.queue != queue for record in self._aside.values()):
+                    await self._closed(queue)
             await asyncio.sleep(SPACING)
             await self._database.log.commits()
 
@@ -255,7 +297,8 @@ class Leading:
 
     def _dismiss(self) -> None:
         """Leads no more: whoever waits is told to ask the next leader."""
-        self._engine = None
+        self._engine = self._lease = None
+        self._aside = {}
         while self._calls:
             _fail(self._calls.popleft(), NoLeader(retry_after=1.0))
 

@@ -21,7 +21,8 @@ class Part(IntEnum):
     HOLDING = 0
     WAITING = 1
     HELD = 2
-    OVER = 3
+    ASIDE = 3
+    OVER = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class WorkloadFilter:
         return (not self.states or record.state in self.states) and self.user in ("", record.spec.user)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Place:
     """Where a workload stands in a list."""
 
@@ -68,6 +69,8 @@ class Place:
             return cls(Part.HOLDING, (record.admission,))
         if record.state is WorkloadState.PENDING:
             return cls(Part.WAITING, (-record.spec.priority, record.submitted, record.number))
+        if record.state is WorkloadState.SET_ASIDE:
+            return cls(Part.ASIDE, (0,), record.id)
         return cls(Part.HELD, (record.number,), record.id)
 
     @classmethod

@@ -28,14 +28,15 @@ class AdmissionMetrics(Collector):
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._engine: Callable[[], Engine | None] = _nobody
+        self._aside: Callable[[], int] = int
         self._decided: Counter[tuple[str, str]] = Counter()
         self._waits = [0] * (len(BUCKETS) + 1)
         self._waited = 0.0
         registry.register(self)
 
-    def show(self, engine: Callable[[], Engine | None]) -> None:
-        """Shows the queues of an engine, which is None while another instance leads."""
-        self._engine = engine
+    def show(self, engine: Callable[[], Engine | None], aside: Callable[[], int]) -> None:
+        """Shows the queues of an engine, which is None while another instance leads, and how many are set aside."""
+        self._engine, self._aside = engine, aside
 
     def stored(self, effects: Effects) -> None:
         """Counts what is decided for good."""
@@ -55,7 +56,10 @@ class AdmissionMetrics(Collector):
         )
         bounds = [*map(str, BUCKETS), "+Inf"]
         waits.add_metric((), list(zip(bounds, accumulate(self._waits), strict=True)), self._waited)
-        yield from (decisions, waits, *_gauges(self._loads()))
+        aside = GaugeMetricFamily(
+            "paddleflow_workloads_set_aside", "Workloads of which what is stored makes no sense.", self._aside()
+        )
+        yield from (decisions, waits, aside, *_gauges(self._loads()))
 
     def _loads(self) -> Sequence[Load]:
         engine = self._engine()

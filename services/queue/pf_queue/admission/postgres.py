@@ -12,7 +12,7 @@ from pf_kit.postgres.views import Row, on_constraint, rows
 from pf_kit.unit import Change, View
 from pf_queue.admission.core.workloads import Why
 from pf_queue.admission.domain import Decided, DecisionKind, Effects, Key, Record, WorkloadState
-from pf_queue.admission.rows import record_of, replicas_of, replicas_text, spec_text, standing_text
+from pf_queue.admission.rows import live_record_of, over_record_of, replicas_of, replicas_text, spec_text, standing_text
 from pf_queue.admission.store import DecisionFilter, Over, OverFilter, OverPlace, StoredDecision
 from pf_queue.admission.times import micros, moment
 from pf_queue.resources import Resources
@@ -36,16 +36,16 @@ class PostgresWorkloadStore:
         found: list[Record] = []
         after = ""
         while page := await rows(view).fetch(self._sql["unfinished"], after, AT_ONCE):
-            found += [_record(row) for row in page]
+            found += [live_record_of(row["id"], row["queue"], row["spec"], row["standing"]) for row in page]
             after = page[-1]["id"]
         return found
 
     async def over(self, view: View, ids: Sequence[str]) -> Sequence[Record]:
-        return [_record(row) for row in await rows(view).fetch(self._sql["over"], list(ids))]
+        return [_over(row) for row in await rows(view).fetch(self._sql["over"], list(ids))]
 
     async def last_over(self, view: View, key: Key) -> Record | None:
         row = await rows(view).fetchrow(self._sql["last_over"], key.job, key.attempt)
-        return _record(row) if row else None
+        return _over(row) if row else None
 
     async def over_in_queue(
         self, view: View, chosen: OverFilter, after: OverPlace | None, limit: int
@@ -59,7 +59,7 @@ class PostgresWorkloadStore:
             after and after.id,
             limit,
         )
-        return [Over(_record(row), row["end_time"]) for row in found]
+        return [Over(_over(row), row["end_time"]) for row in found]
 
     async def in_queue(self, view: View, queue: str) -> bool:
         return bool(await rows(view).fetchval(self._sql["in_queue"], queue))
@@ -129,8 +129,8 @@ def _columns(decided: Sequence[Decided]) -> Sequence[object]:
     )
 
 
-def _record(row: Row) -> Record:
-    return record_of(row["spec"], row["standing"])
+def _over(row: Row) -> Record:
+    return over_record_of(row["id"], row["queue"], row["spec"], row["standing"])
 
 
 def _decision(row: Row) -> StoredDecision:

@@ -22,7 +22,7 @@ from pf_queue.admission.service import Story
 from pf_queue.admission.store import StoredDecision
 from pf_queue.admission.times import moment
 from pf_queue.admission.trial import Fate, Forecast
-from pf_queue.admission.words import held_words, words
+from pf_queue.admission.words import aside_words, held_words, words
 from pf_queue.wire import resources_message, timestamp
 
 
@@ -42,6 +42,8 @@ def story(found: Story) -> pb.ExplainWorkloadResponse:
     )
     if record.state is WorkloadState.HELD:
         answer.waiting.message = held_words(record)
+    if record.state is WorkloadState.SET_ASIDE:
+        answer.waiting.message = aside_words(record)
     if standing.explanation is not None:
         answer.waiting.CopyFrom(waiting(record, standing.explanation, found.position, found.leaving))
     return answer

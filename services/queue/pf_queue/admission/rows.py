@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pf_queue.admission.aside import checked, unreadable
 from pf_queue.admission.domain import Key, Outcome, Record, Replicas, RoleRequest, Spec, WorkloadState
 from pf_queue.resources import Resources
 
@@ -77,6 +78,26 @@ def replicas_text(replicas: Sequence[Replicas]) -> str:
 
 def replicas_of(row: Sequence[Sequence[Any]]) -> tuple[Replicas, ...]:
     return tuple(Replicas(*columns) for columns in row)
+
+
+SPOILT = (LookupError, TypeError, ValueError, AttributeError)
+"""What comes of reading as a record what is none."""
+
+
+def live_record_of(id_: str, queue: str, spec: Mapping[str, Any], standing: Sequence[Any]) -> Record:
+    """One that is not over; set aside if it cannot be read, or is not sound."""
+    try:
+        return checked(record_of(spec, standing), id_, queue)
+    except SPOILT as error:
+        return unreadable(id_, queue, f"what is stored of it cannot be read ({type(error).__name__}: {error})")
+
+
+def over_record_of(id_: str, queue: str, spec: Mapping[str, Any], standing: Sequence[Any]) -> Record:
+    """One that is over; set aside if it cannot be read."""
+    try:
+        return record_of(spec, standing)
+    except SPOILT as error:
+        return unreadable(id_, queue, f"what is stored of it cannot be read ({type(error).__name__}: {error})")
 
 
 def record_of(spec: Mapping[str, Any], standing: Sequence[Any]) -> Record:

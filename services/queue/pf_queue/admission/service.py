@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from paddleflow.problems import PermissionDenied, Problem, WorkloadNotFound
+from paddleflow.problems import PermissionDenied, Problem, WorkloadExists, WorkloadNotFound
 from pf_kit.principal import Principal
 from pf_kit.unit import AuditEntry, Database
+from pf_queue.admission.aside import dropped
 from pf_queue.admission.core.explain import Explanation, Reason, explain
 from pf_queue.admission.core.pool import Tuning
 from pf_queue.admission.domain import Key, Outcome, Record, Spec, WorkloadState
@@ -84,16 +85,20 @@ class Workloads:
     async def submit(self, specs: Sequence[Spec], entry: AuditEntry) -> Sequence[Record | Problem]:
         """Lets workloads wait; each is taken or refused by itself."""
         over = await self._over([spec.key for spec in specs])
+        aside = {spec.key: self._leading.set_aside(replace(spec.key, attempt=0)) for spec in specs}
         # Whoever has closed or held a queue before counts on it.
         await self._leading.refresh()
 
         def work(engine: Engine, now: int) -> Sequence[Record | Problem]:
-            return [_tried(_submit, engine, spec, over, now) for spec in specs]
+            return [_tried(_submit, engine, spec, aside[spec.key], over, now) for spec in specs]
 
         return await self._leading.do(work, entry)
 
     async def release(self, endings: Sequence[Ending], entry: AuditEntry) -> Sequence[Record | Problem]:
         """Ends attempts; each by itself."""
+        for ending in endings:
+            if (aside := self._leading.set_aside(ending.key)) is not None:
+                await self._leading.drop(dropped(aside, ending.grant, ending.outcome), entry)
         over = await self._over([ending.key for ending in endings])
 
         def work(engine: Engine, now: int) -> Sequence[Record | Problem]:
@@ -118,7 +123,7 @@ class Workloads:
         """A workload. Raises WorkloadNotFound and QueueNotGranted."""
         standing = await self._leading.ask(lambda engine, now: _standing(engine, key, now))
         if standing is None:
-            record = await self._store.last_over(self._database.newest, key)
+            record = self._leading.set_aside(key) or await self._store.last_over(self._database.newest, key)
             if record is None:
                 raise WorkloadNotFound(f"there is no workload {_named(key)}")
             standing = Standing(record)
@@ -130,7 +135,12 @@ class Workloads:
         await self._visibility.require(self._database.newest, caller, chosen.queue)
         await self._know_queues([chosen.queue])
         found = await self._leading.ask(lambda engine, _: live(engine, chosen, after, limit))
-        listed = [Listed(record, Place.of(record)) for record in found]
+        aside = sorted(filter(chosen.matches, self._leading.aside), key=lambda record: record.id)
+        found = [
+            *found,
+            *(record for record in aside if Place.of(record) > after and record.spec.queue == chosen.queue),
+        ]
+        listed = [Listed(record, Place.of(record)) for record in found[:limit]]
         if not chosen.over or len(listed) == limit:
             return listed
         filter_ = OverFilter(chosen.queue, chosen.user)
@@ -221,7 +231,9 @@ def _tried(work: Callable[..., Record], *arguments: object) -> Record | Problem:
         return problem
 
 
-def _submit(engine: Engine, spec: Spec, over: Mapping[str, Record], now: int) -> Record:
+def _submit(engine: Engine, spec: Spec, aside: Record | None, over: Mapping[str, Record], now: int) -> Record:
+    if aside is not None:
+        raise WorkloadExists(f"the workload {aside.id} of the same job is set aside: {aside.fault}; release it first")
     known = over.get(str(spec.key))
     if known is None or known.id in engine.records:
         return engine.submit(spec, now)

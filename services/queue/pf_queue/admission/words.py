@@ -14,6 +14,13 @@ def held_words(record: Record) -> str:
     )
 
 
+def aside_words(record: Record) -> str:
+    return (
+        f"It is set aside: {record.fault}. Admission goes on without it, and what it may hold is charged to nobody."
+        " Release it when it does not run any more; its job can then be submitted again."
+    )
+
+
 def words(record: Record, explanation: Explanation) -> str:
     return f"{_what(record, explanation)} {_help(explanation)}".strip()
 

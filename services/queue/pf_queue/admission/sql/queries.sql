@@ -1,21 +1,21 @@
 -- Queries on workloads. A filter that is null matches all.
 
 -- unfinished --
-select id, spec, standing from workloads where id > $1 order by id limit $2
+select id, queue, spec, standing from workloads where id > $1 order by id limit $2
 
 -- over --
-select spec, standing from workloads_over where id = any ($1)
+select id, queue, spec, standing from workloads_over where id = any ($1)
 
 -- last_over --
 -- All ids of a job lie between "job/" and "job0", as "0" comes after "/".
-select spec, standing
+select id, queue, spec, standing
 from workloads_over
 where id > $1 || '/' and id < $1 || '0' and ($2 = 0 or id = $1 || '/' || $2::text)
 order by split_part(id, '/', 2)::integer desc
 limit 1
 
 -- over_in_queue --
-select spec, standing, end_time
+select id, queue, spec, standing, end_time
 from workloads_over
 where queue = $1
     and ($2::text is null or spec ->> 'user' = $2)
