@@ -15,6 +15,7 @@ from unittest.mock import patch
 import pf_kit.forward
 import pf_kit.leading
 import pf_kit.postgres.database
+import pf_kit.postgres.log
 import pf_queue.admission.leading
 import pf_queue.app
 from pf_kit.leading import LeaseLeader
@@ -200,7 +201,7 @@ class Haste:
     ttl: float = 0.6
     """Of the lease."""
     pause: float = 0.1
-    """Between two looks at it, and before a leader begins anew."""
+    """Between two looks at it and at what others have changed, and before a leader begins anew."""
     margin: float = 0.1
     """Before the end of its lease at which a leader gives up."""
     idle: float = 1.0
@@ -222,6 +223,7 @@ def failing(points: Failpoints, haste: Haste) -> ExitStack:
         },
         pf_queue.admission.leading: {"LOOK": haste.pause},
         pf_kit.leading: {"FRESH": haste.ttl / 6},
+        pf_kit.postgres.log: {"POLL": haste.pause},
         pf_kit.postgres.database: {"transaction": partial(_transaction, points)},
         pf_kit.forward: {"_answer": partial(_answer, points, pf_kit.forward._answer)},  # noqa: SLF001  # has no port
     }
