@@ -279,20 +279,10 @@ class Pool:
         if barrier is None or barrier.user:
             return None
         victims = plan(self.yard, workload, now)
-        if victims is None or not (victims or self._guaranteed(barrier.place, wish) or self._is_free(workload)):
+        # Room that becomes free by itself is for whoever comes first then, but for those who have a right to it.
+        if victims is None or not (victims or self._guaranteed(barrier.place, wish)):
             return None
         return self._send_away(workload, victims, now)
-
-    def _is_free(self, workload: Workload) -> bool:
-        """True if there is going to be room beside what is kept for the starving."""
-        settled, place = self.yard.settled, self.yard.place(workload.queue)
-        kept = [booking.workload for booking in self.bookings.values() if booking.starving]
-        for other in kept:
-            settled.charge(self.yard.place(other.queue), other.base)
-        refusal = settled.refusal(place, workload.base)
-        for other in kept:
-            settled.refund(self.yard.place(other.queue), other.base)
-        return refusal is None
 
     def _send_away(self, workload: Workload, victims: Sequence[Victim], now: int) -> list[Decision]:
         decided: list[Decision] = [
