@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from base64 import b32encode
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from fixtures_queue import own_database
-from paddleflow.queue.v1 import admission_pb2, queue_pb2
+from paddleflow.queue.v1 import admission_pb2, queue_pb2, workload_pb2
 from pf_queue.admission.domain import Decided
 from pf_queue.admission.journal.replay import Ended, Replayed, replay
 from pf_queue.admission.journal.segments import segments
 from pf_queue.admission.journal.writer import End
-from support.admission_site import EVICTED, EVICTING, FINISHED, AdmissionSite
+from support.admission_site import CANCELLED, EVICTED, EVICTING, FINISHED, AdmissionSite
 from support.queue_process import QueueProcess
 from support.queue_site import opened_site
 from support.rounds import replayed
@@ -117,3 +119,31 @@ async def test_the_log_of_a_leader_that_is_killed_is_replayed_and_goes_on_in_the
     # What was decided in the last second before the kill may be stored, and not in the log.
     assert stored[: len(first)] == first
     assert stored[-len(last) :] == last
+
+
+async def test_a_segment_that_is_full_is_followed_by_another_while_all_goes_on(
+    jobs: AdmissionSite, process: QueueProcess, tmp_path: Path
+) -> None:
+    """Names by chance cannot be packed, so that a megabyte is soon full."""
+    chance, folder = Random(1), tmp_path / "rounds"
+    await jobs.start("first", "green", cores=4)
+    await jobs.site.root(queue_pb2.HoldQueueRequest(name=jobs.site.name("red")))
+    for batch in range(60):
+        waiting = [jobs.workload(f"w{batch}-{n}", "red") for n in range(100)]
+        for each in waiting:
+            names = [b32encode(chance.randbytes(30)).decode().lower() for _ in range(10)]
+            each.roles.extend(workload_pb2.RoleRequest(role=name, min_replicas=1) for name in names)
+        assert not any(result.refusal.reason for result in await jobs.submit(*waiting))
+        over = [admission_pb2.Release(key=each.key, outcome=CANCELLED) for each in waiting]
+        reply = await jobs.site.root(admission_pb2.ReleaseWorkloadsRequest(releases=over))
+        assert not any(result.refusal.reason for result in reply.results)
+        if len(segments(folder)) > 1:
+            break
+    await jobs.start("last", "green", cores=4)
+    process.stop()
+    ends = [step.why for path in segments(folder) for step in replay(path) if isinstance(step, Ended)]
+    assert ends == [End.LOADED, End.STOPPED]
+    turns = replayed(folder)
+    assert not any(turn.difference or turn.fault or not turn.stored for turn in turns)
+    told = [str(each.key) for turn in turns for each in turn.decided]
+    assert told == [f"{jobs.site.name(job)}/1" for job in ("first", "last")]

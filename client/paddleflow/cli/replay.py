@@ -22,13 +22,15 @@ from paddleflow.problems import FailedPrecondition
 Event: TypeAlias = Mapping[str, Any]
 GROUP, NAME = "paddleflow.rounds", "replay"
 """The entry point by which the package of the server, which has the engine, offers to replay a log."""
+FOLDER = "PF_QUEUE_ADMISSION_ROUNDS_FOLDER"
+"""The setting of the service that says where its log is."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PROGRESS = 0.5
 """Seconds between two words about how far it is."""
 
 
 @click.command("replay", cls=Verb)
-@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.argument("path", type=click.Path(exists=True, path_type=Path), envvar=FOLDER)
 @click.option("--queue", "queuename", default="", shell_complete=complete_queue, help="Show only what is about it.")
 @click.option("--job", default="", shell_complete=complete_job, help="Show only what is about this job, all attempts.")
 @click.option("--from", "since", help="Show what was at or after this: 2h (ago), 2026-05-01T12:00:00+02:00.")
@@ -46,8 +48,9 @@ def replay(
 ) -> None:
     """Decide again what was decided, and say whether it comes out the same, byte for byte.
 
-    PATH is a file of a log of rounds, or the folder PF_QUEUE_ADMISSION_ROUNDS_FOLDER with all of them. Nothing is asked
-    of a server. The options choose what is shown; all is replayed. Exit status 1: something differs, or cannot be read.
+    PATH is a file of a log of rounds, or the folder with all of them, else the one in PF_QUEUE_ADMISSION_ROUNDS_FOLDER.
+    No server is asked. The options choose what is shown; all is replayed. Exit status 1: something differs, or cannot
+    be read.
     """
     now = datetime.now(UTC)
     chosen = Chosen(

@@ -103,6 +103,11 @@ class Layout:
     def logs(self) -> Path:
         return self.data / "logs"
 
+    @property
+    def rounds(self) -> Path:
+        """What admission was told and decided, to be replayed; the queue service keeps it small."""
+        return self.data / "rounds"
+
     def log(self, process: str) -> Path:
         return self.logs / f"{process}.log"
 

@@ -46,7 +46,7 @@ def claim(layout: Layout) -> None:
         )
     claim_folders(layout.data, layout.sockets)
     layout.lock.touch(mode=0o600)
-    for folder in (layout.logs, layout.keys, layout.client_config.parent):
+    for folder in (layout.logs, layout.rounds, layout.keys, layout.client_config.parent):
         own_folder(folder, 0o700)
 
 

@@ -12,6 +12,9 @@ from pf_stack.endpoints import Endpoint, choose_endpoints
 from pf_stack.layout import Layout
 from pf_stack.service import Service
 
+ROUNDS_MEGABYTES, ROUNDS_SEGMENTS = 64, 4
+"""How much is kept of what admission was told and decided: about as much as of the other logs, in so many files."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -41,6 +44,9 @@ def queue_settings(place: Place) -> dict[str, str]:
     settings = common_settings(place) | {
         "SIGNING_KEY_FILE": str(layout.signing_key),
         "CREDENTIAL_KEY_FILE": str(layout.credential_key),
+        "ADMISSION_ROUNDS_FOLDER": str(layout.rounds),
+        "ADMISSION_ROUNDS_SEGMENT_MEGABYTES": str(ROUNDS_MEGABYTES // ROUNDS_SEGMENTS),
+        "ADMISSION_ROUNDS_SEGMENTS": str(ROUNDS_SEGMENTS),
     }
     if layout.root_password.exists():
         settings["ACCOUNTS_ROOT_PASSWORD_FILE"] = str(layout.root_password)
