@@ -219,17 +219,12 @@ class _Search:
 
     def _in_order(self, at: Place, lacking: Sequence[int], below: float = inf) -> Iterator[Holding]:
         """Who could leave a queue and is of use: low priorities, which are below this one, and newcomers first."""
-        holdings = self._yard.by_queue.get(at.name, {}).values()
-        useful = (
-            holding
-            for holding in holdings
-            if holding.workload.priority < below
-            and not holding.leaving
-            and holding.workload.id not in self._gone
-            and not holding.shielded(self._now)
-            and any(holding.staying[resource] for resource in lacking)
-        )
-        return iter(sorted(useful, key=lambda holding: (holding.workload.priority, -holding.number)))
+        for holding in self._yard.last(at.name):
+            if holding.workload.priority >= below:
+                return
+            useful = any(holding.staying[resource] for resource in lacking)
+            if useful and holding.workload.id not in self._gone and not holding.shielded(self._now):
+                yield holding
 
     def _branches(self, victim: Place) -> tuple[Place, Place]:
         """The places directly below the nearest that is above both: on the own side, and on the victim's."""

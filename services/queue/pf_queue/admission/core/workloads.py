@@ -96,13 +96,17 @@ class Holding:
 
     @property
     def all(self) -> Vector:
-        return plus(self.workload.base, self.taken_by(self.surplus))
+        return plus(self.workload.base, self.taken_by(self.surplus)) if any(self.surplus) else self.workload.base
 
     @property
     def staying(self) -> Vector:
         """What it has beyond what is on its way out."""
         if self.leaving:
             return times(self.workload.base, 0)
+        if not any(self.surplus):
+            return self.workload.base
+        if not any(self.surplus):
+            return self.workload.base
         return plus(
             self.workload.base, self.taken_by([a - b for a, b in zip(self.surplus, self.shrinking, strict=True)])
         )

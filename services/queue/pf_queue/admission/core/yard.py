@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 
 from pf_queue.admission.core.amounts import Vector
 from pf_queue.admission.core.ledger import Ledger
 from pf_queue.admission.core.places import Place, Tree
+from pf_queue.admission.core.waiting import Line
+from pf_queue.admission.core.wishes import Order
 from pf_queue.admission.core.workloads import Holding
 
 
@@ -25,6 +28,8 @@ class Yard:
         self.by_queue: defaultdict[str, dict[str, Holding]] = defaultdict(dict)
         self.elastic: defaultdict[str, dict[str, None]] = defaultdict(dict)
         """By queue, the workloads that have surplus."""
+        self.staying: defaultdict[str, Line] = defaultdict(Line)
+        """By queue, the workloads that were not told to leave, in the order in which they would be."""
         self.below: defaultdict[int, list[Place]] = defaultdict(list)
         for place in tree.places[1:]:
             self.below[place.path[1].index].append(place)
@@ -41,7 +46,7 @@ class Yard:
             self.booked.charge(place, base)
         if not settled:
             self.settled.charge(place, base)
-        self.holdings[workload.id] = self.by_queue[workload.queue][workload.id] = holding
+        self._enter(holding)
 
     def restore(self, holding: Holding) -> None:
         """A workload has had this since before."""
@@ -50,9 +55,20 @@ class Yard:
         self.held.charge(place, amounts)
         self.booked.charge(place, amounts)
         self.settled.charge(place, holding.staying)
-        self.holdings[workload.id] = self.by_queue[workload.queue][workload.id] = holding
+        self._enter(holding)
         if any(holding.surplus):
             self.elastic[workload.queue][workload.id] = None
+
+    def _enter(self, holding: Holding) -> None:
+        workload = holding.workload
+        self.holdings[workload.id] = self.by_queue[workload.queue][workload.id] = holding
+        if not holding.leaving:
+            self.staying[workload.queue].add(_turn(holding))
+
+    def last(self, queue: str) -> Iterator[Holding]:
+        """Who would be told to leave a queue: low priorities first, then newcomers."""
+        if queue in self.staying:
+            yield from (self.holdings[id_] for id_ in self.staying[queue].after(None))
 
     def grow(self, holding: Holding, role: int, count: int) -> Vector:
         """A workload has more replicas from now on; returns what they take."""
@@ -69,6 +85,7 @@ class Yard:
         place = self.place(holding.workload.queue)
         if counts is None:
             self.settled.refund(place, holding.staying)
+            self.staying[holding.workload.queue].remove(_turn(holding))
             holding.leaving = True
         else:
             self.settled.refund(place, holding.taken_by(list(counts)))
@@ -94,7 +111,14 @@ class Yard:
         self.held.refund(place, amounts)
         self.booked.refund(place, amounts)
         self.settled.refund(place, holding.staying)
+        if not holding.leaving:
+            self.staying[workload.queue].remove(_turn(holding))
         del self.holdings[workload.id]
         del self.by_queue[workload.queue][workload.id]
         self.elastic[workload.queue].pop(workload.id, None)
         return amounts
+
+
+def _turn(holding: Holding) -> tuple[Order, str]:
+    """When a workload of a queue would be told to leave."""
+    return (holding.workload.priority, -holding.number, 0), holding.workload.id
