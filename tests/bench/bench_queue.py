@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import sys
 
-from bench import bench_queue_core, bench_queue_kueue, bench_queue_service, report
+from bench import bench_queue_core, bench_queue_fair, bench_queue_kueue, bench_queue_scale, bench_queue_service, report
 
 PARTS: report.Parts = {
     "core": bench_queue_core.figures,
+    "fair": bench_queue_fair.figures,
     "service": bench_queue_service.figures,
     "baseline": bench_queue_kueue.baseline,
     "large-scale": bench_queue_kueue.large_scale,
+    "scale": bench_queue_scale.figures,
 }
 
 if __name__ == "__main__":

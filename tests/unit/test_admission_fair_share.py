@@ -1,0 +1,51 @@
+"""Queues have what they should over time, and guarantees are given back at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.admission_fair import one_resource, returns, two_resources
+from support.admission_shares import Vessel, poured, water_filled
+
+WORST = 0.05
+"""Of the machines."""
+
+
+def test_water_fills_guarantees_first_then_by_weight() -> None:
+    vessels = [Vessel("a", {"cpu": 4}, {}), Vessel("b", {}, {}, weight=200), Vessel("c", {"cpu": 2}, {})]
+    assert water_filled(vessels, "cpu", 12, {"a": 9, "b": 9, "c": 1}) == pytest.approx(
+        {"": 12, "a": 4 + 7 / 3, "b": 14 / 3, "c": 1}, abs=1e-4
+    )
+
+
+def test_water_stays_below_ceilings_and_inside_branches() -> None:
+    vessels = [Vessel("a", {}, {}), Vessel("b", {}, {"cpu": 2}), Vessel("a.x", {}, {"cpu": 1}), Vessel("a.y", {}, {})]
+    assert water_filled(vessels, "cpu", 10, {"a.x": 99, "a.y": 99, "b": 99}) == pytest.approx(
+        {"": 10, "a": 8, "a.x": 1, "a.y": 7, "b": 2}, abs=1e-4
+    )
+
+
+def test_portions_follow_the_dominant_share() -> None:
+    # The example of the paper on dominant resource fairness: 9 cores and 18 GB, as 3 and 2 workloads.
+    vessels = [Vessel("a", {}, {}), Vessel("b", {}, {})]
+    each = {"a": {"cpu": 1, "memory": 4}, "b": {"cpu": 3, "memory": 1}}
+    found = poured(vessels, {"cpu": 9, "memory": 18}, each, {"a": 99, "b": 99})
+    assert (found["a"]["cpu"], found["b"]["cpu"]) == pytest.approx((3, 6), abs=0.3)
+
+
+@pytest.mark.parametrize("seed", [0, 4])
+def test_queues_have_their_share_of_one_resource(seed: int) -> None:
+    assert one_resource(seed, measured=1800).worst <= WORST
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_queues_have_their_dominant_share_of_two(seed: int) -> None:
+    assert two_resources(seed, measured=1800).worst <= WORST
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_guarantees_are_given_back(seed: int) -> None:
+    found = returns(seed, deepest=1)
+    assert found.needed > 0
+    assert found.late == []
+    assert (found.first_round, found.at_once, found.back) == (found.teams, found.asked, found.needed)
