@@ -102,6 +102,8 @@ class Leading:
         self._engine: Engine | None = None
         self._lease: Lease | None = None
         self._aside: dict[str, Record] = {}
+        self._storing: asyncio.Future[bool] | None = None
+        """Tells whether what is decided is stored, as soon as it is known; None if all is."""
         self._tree: tuple[int, ...] = ()
         self._ahead = 0
 
@@ -138,10 +140,16 @@ class Leading:
             raise
 
     async def ask(self, question: Callable[[Engine, int], T]) -> T:
-        """The answer to a question about the state as it is."""
+        """The answer to a question about the state as it is, once that is stored: what a commit in flight has decided is
+        not told before, because it may be lost with it.
+        """
         if self._engine is None:
             raise NoLeader(retry_after=1.0)
-        return question(self._engine, self._now())
+        answer = question(self._engine, self._now())
+        # A caller who goes away must not take the commit's word from the others.
+        if self._storing is not None and not await asyncio.shield(self._storing):
+            raise Unavailable("what there is to tell was not stored, or nobody knows; try again")
+        return answer
 
     async def do(self, work: Callable[[Engine, int], T], entry: AuditEntry) -> T:
         """Does something to the state; returns when it is stored."""
@@ -220,7 +228,8 @@ class Leading:
                 _work(call, engine, now)
             effects, more = self._decide(engine, now)
             if effects or calls:
-                await self._commit(lease, effects, calls)
+                with self._in_flight():
+                    await self._commit(lease, effects, calls)
         except BaseException:
             for call in calls:
                 _fail(call, Unavailable("the change was not stored, or nobody knows; try again"))
@@ -231,6 +240,17 @@ class Leading:
             _answer(call)
         if more or self._calls:
             self._rung.set()
+
+    @contextmanager
+    def _in_flight(self) -> Iterator[None]:
+        storing = self._storing = asyncio.get_running_loop().create_future()
+        try:
+            yield
+            storing.set_result(True)
+        finally:
+            self._storing = None
+            if not storing.done():
+                storing.set_result(False)
 
     def _decide(self, engine: Engine, now: int) -> tuple[Effects, bool]:
         while engine.round(now):

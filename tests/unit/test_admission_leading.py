@@ -1,0 +1,127 @@
+"""What the leader tells while a commit is in flight."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import pytest
+
+from paddleflow.problems import Aborted, Unavailable
+from pf_kit.clock import SystemClock
+from pf_kit.leases import Lease
+from pf_kit.unit import AuditEntry, Change
+from pf_queue.admission.core.pool import Tuning
+from pf_queue.admission.domain import Key, Patience, Record, RoleRequest, Spec, WorkloadState
+from pf_queue.admission.engine import Engine
+from pf_queue.admission.engines import PlainEngines
+from pf_queue.admission.layouts import StoredLayouts
+from pf_queue.admission.leading import Leading
+from pf_queue.clusters.domain import Cluster, ClusterType
+from pf_queue.clusters.store import TREE_LOCK
+from pf_queue.resources import Resources
+from support.stores import memory_stores
+from support.trees import CLUSTER, queue
+from support.waiting import eventually
+
+SPEC = Spec(
+    key=Key("job", 1),
+    queue="one",
+    user="ann",
+    roles=(RoleRequest("worker", 1, 1, 1, Resources({"cpu": 1000})),),
+)
+
+
+@dataclass
+class Gate:
+    """A fence at which commits wait as long as it is shut, and which may find that the lease is lost."""
+
+    open: asyncio.Event = field(default_factory=asyncio.Event)
+    lost: bool = False
+
+    async def fence(self, change: Change, lease: Lease) -> None:
+        await self.open.wait()
+        if self.lost:
+            raise Aborted("somebody else leads")
+
+
+@asynccontextmanager
+async def leading(gate: Gate) -> AsyncIterator[Leading]:
+    database, stores = memory_stores()
+    async with database.change(TREE_LOCK) as change:
+        now = change.time
+        cluster = Cluster(name=CLUSTER, type=ClusterType.LOCAL, create_time=now, update_time=now)
+        await stores.clusters.add(change, cluster)
+        await stores.queues.add(change, queue("one", max={"cpu": 8000}))
+    gate.open.set()
+    made = Leading(
+        database=database,
+        store=stores.workloads,
+        layouts=StoredLayouts(clusters=stores.clusters, queues=stores.queues),
+        fence=gate.fence,
+        clock=SystemClock(),
+        engines=PlainEngines(Tuning(), Patience()),
+        stored=lambda _: None,
+        closed=lambda _: asyncio.sleep(0),
+    )
+    lease = Lease("admission", "test", "", 1, now + timedelta(hours=1))
+    running = asyncio.create_task(made.run(lease))
+    await eventually(lambda: _led(made))
+    try:
+        yield made
+    finally:
+        running.cancel()
+        await asyncio.wait([running])
+
+
+async def _led(made: Leading) -> bool:
+    return made.engine is not None
+
+
+def find(engine: Engine, _: int) -> Record | None:
+    return engine.find(SPEC.key)
+
+
+def submit(made: Leading) -> asyncio.Task[Record]:
+    entry = AuditEntry(
+        actor="user/root", on_behalf_of="", method="SubmitWorkloads", subject=SPEC.key.job, peer="", request_id=""
+    )
+    return asyncio.create_task(made.do(lambda engine, now: engine.submit(SPEC, now), entry))
+
+
+async def decided(made: Leading) -> bool:
+    return made.engine is not None and made.engine.find(SPEC.key) is not None
+
+
+async def test_nothing_is_told_before_it_is_stored() -> None:
+    gate = Gate()
+    async with leading(gate) as made:
+        assert await made.ask(find) is None
+        gate.open.clear()
+        submitted = submit(made)
+        await eventually(lambda: decided(made))
+        asked, gone = (asyncio.create_task(made.ask(find)) for _ in range(2))
+        await asyncio.sleep(0)
+        gone.cancel()
+        await asyncio.wait([gone])
+        assert not asked.done()
+        gate.open.set()
+        assert (await asked, (await submitted).state) == (await made.ask(find), WorkloadState.PENDING)
+
+
+async def test_what_may_be_lost_is_not_told() -> None:
+    gate = Gate()
+    async with leading(gate) as made:
+        gate.open.clear()
+        submitted = submit(made)
+        await eventually(lambda: decided(made))
+        asked = asyncio.create_task(made.ask(find))
+        await asyncio.sleep(0)
+        gate.lost = True
+        gate.open.set()
+        for waits in (asked, submitted):
+            with pytest.raises(Unavailable):
+                await waits
