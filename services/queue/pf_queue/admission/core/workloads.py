@@ -105,8 +105,6 @@ class Holding:
             return times(self.workload.base, 0)
         if not any(self.surplus):
             return self.workload.base
-        if not any(self.surplus):
-            return self.workload.base
         return plus(
             self.workload.base, self.taken_by([a - b for a, b in zip(self.surplus, self.shrinking, strict=True)])
         )
