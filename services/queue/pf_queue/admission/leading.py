@@ -140,8 +140,9 @@ class Leading:
             raise
 
     async def ask(self, question: Callable[[Engine, int], T]) -> T:
-        """The answer to a question about the state as it is, once that is stored: what a commit in flight has decided is
-        not told before, because it may be lost with it.
+        """The answer to a question about the state as it is, once that is stored.
+
+        What a commit in flight has decided is not told before, because it may be lost with it.
         """
         if self._engine is None:
             raise NoLeader(retry_after=1.0)
