@@ -71,6 +71,8 @@ class Pool:
         self.misfits: dict[str, None] = {}
         """Who waits for machines that are large enough."""
         self.bookings: dict[str, Booking] = {}
+        self._unserved: dict[str, None] = {}
+        """Those of them for whom there may be room since they were looked at last."""
         self.tuning = tuning
         self._draining = [
             place for place in tree.places if any(above.admission is Admission.DRAINING for above in place.path)
@@ -133,6 +135,7 @@ class Pool:
         holding = self.yard.holdings[id_]
         self._wish_no_surplus(holding)
         self._loosen(holding.workload, self.yard.leave(holding))
+        self._unserved = dict.fromkeys(self.bookings)
         return holding.workload
 
     def shrink(self, id_: str, counts: tuple[int, ...]) -> None:
@@ -142,6 +145,7 @@ class Pool:
         # What it wishes for next may be another role now.
         self._wish_no_surplus(holding)
         self._loosen(holding.workload, self.yard.give_back(holding, counts))
+        self._unserved = dict.fromkeys(self.bookings)
         self._wish_surplus(holding)
 
     def round(self, now: int) -> list[Decision]:
@@ -192,12 +196,20 @@ class Pool:
 
     def _serve_booked(self, now: int) -> Iterator[Decision]:
         """Those come in for whom there is room now; whom others left for before whom nobody did."""
-        for booking in sorted(self.bookings.values(), key=lambda booking: booking.starving):
+        looked_at = [booking for id_ in self._unserved if (booking := self.bookings.get(id_))]
+        self._unserved = {}
+        refused: set[tuple[str, Vector]] = set()
+        for booking in sorted(looked_at, key=lambda booking: booking.starving):
             workload = booking.workload
-            place = self.yard.place(workload.queue)
-            if self.yard.held.refusal(place, workload.base) is None:
+            wish = (workload.queue, workload.base)
+            # Of a thousand that want the same, one is enough to know.
+            if wish in refused:
+                continue
+            if self.yard.held.refusal(self.yard.place(workload.queue), workload.base) is None:
                 del self.bookings[workload.id]
                 yield self._admit(workload, now, booked=True, settled=not booking.starving)
+            else:
+                refused.add(wish)
 
     def _serve(self, now: int) -> Iterator[Decision]:
         for _ in range(self.tuning.decisions):
@@ -252,11 +264,13 @@ class Pool:
 
     def _superiors(self) -> Iterator[tuple[Place, Wish]]:
         """The first of each queue that has lower priorities: who is first elsewhere cannot speak for it."""
-        for queue, holdings in self.yard.by_queue.items():
-            first = self.contest.first(queue) if holdings else None
-            barrier = self.contest.barrier(first.id, Tier.BASE) if first else None
-            if first and barrier and any(-holding.workload.priority > first.order[0] for holding in holdings.values()):
-                yield barrier.place, first
+        for queue in self.yard.by_queue:
+            lowest = next(self.yard.last(queue), None)
+            first = self.contest.first(queue) if lowest else None
+            if lowest and first and -lowest.workload.priority > first.order[0]:
+                barrier = self.contest.barrier(first.id, Tier.BASE)
+                if barrier:
+                    yield barrier.place, first
 
     def _make_room(self, claims: Sequence[Wish], now: int) -> Iterator[Decision]:
         for wish in claims:
@@ -346,6 +360,7 @@ class Pool:
         if self.contest.wish(workload.id, Tier.BASE):
             self.contest.leave(workload.id, Tier.BASE)
         self.bookings[workload.id] = Booking(workload, deadline, starving)
+        self._unserved[workload.id] = None
         place = self.yard.place(workload.queue)
         self.yard.booked.charge(place, workload.base)
         if not starving:
