@@ -149,10 +149,14 @@ async def test_every_field_is_kept(kept: Kept) -> None:
     assert await kept.over(FULL.id) == [ended(FULL, Outcome.NOT_STARTED)]
 
 
-@pytest.mark.parametrize("state", [each for each in WorkloadState if each is not WorkloadState.RELEASED])
+LIVE = [each for each in WorkloadState if each not in (WorkloadState.RELEASED, WorkloadState.SET_ASIDE)]
+
+
+@pytest.mark.parametrize("state", LIVE)
 async def test_every_state_is_kept(kept: Kept, state: WorkloadState) -> None:
-    await kept.write(added=[record(state=state)])
-    assert await kept.unfinished() == [record(state=state)]
+    given = record(state=state, grant="job/1", surplus=(0,), shrinking=(0,))
+    await kept.write(added=[given])
+    assert await kept.unfinished() == [given]
 
 
 @pytest.mark.parametrize("outcome", list(Outcome))
@@ -164,7 +168,8 @@ async def test_every_outcome_is_kept(kept: Kept, outcome: Outcome) -> None:
 
 async def test_a_change_replaces_where_it_stands(kept: Kept) -> None:
     await kept.write(added=[record(), record("other")])
-    changed = record(state=WorkloadState.ADMITTED, running=7, surplus=(0,), grant="job/1", version=2)
+    holds: dict[str, Any] = {"surplus": (0,), "shrinking": (0,), "grant": "job/1"}
+    changed = record(state=WorkloadState.ADMITTED, running=7, version=2, **holds)
     await kept.write(changed)
     assert await kept.unfinished() == [changed, record("other")]
 
@@ -243,6 +248,14 @@ async def test_what_queues_use_is_summed_up_the_tree(kept: Kept) -> None:
     assert await kept.used("one", "below", "two") == {"one": one, "below": below, "two": two}
     await kept.write(ended(record("over", queue="two")))
     assert await kept.used("two") == {}
+
+
+async def test_those_of_a_queue_that_are_not_over_are_read_alone(kept: Kept) -> None:
+    mine, others = [record(f"m{n}") for n in range(3)], [record(f"o{n}", queue="two") for n in range(3)]
+    await kept.write(added=[*mine, *others])
+    await kept.write(ended(mine[0]))
+    found = await kept.stores.workloads.unfinished_in(kept.database.newest, "one")
+    assert sorted(found, key=lambda each: each.id) == mine[1:]
 
 
 async def test_those_of_a_queue_that_are_over_come_in_pages_newest_first(kept: Kept) -> None:

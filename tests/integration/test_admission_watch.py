@@ -140,6 +140,7 @@ async def test_a_user_is_told_of_queues_as_they_are_granted_and_taken(jobs: Admi
         await jobs.release("b")
         assert facts(await watcher.take(1)) == [(DELETED, "released", "b/1")]
         await jobs.site.ungrant(user, "other")
+        assert facts(await watcher.take(1)) == [(DELETED, "", "c/1")]
         await jobs.release("c")
         await jobs.release("a")
         assert facts(await watcher.take(1)) == [(DELETED, "released", "a/1")]
@@ -149,6 +150,27 @@ async def test_a_user_is_told_of_queues_as_they_are_granted_and_taken(jobs: Admi
     async with watching(caller, token=token) as watcher:
         told = facts(await watcher.take(2))
     assert told == [(CREATED, "submitted", "e/1"), (UPDATED, "admitted", "e/1")]
+
+
+async def test_whoever_was_away_is_told_of_the_end_of_what_was_taken_meanwhile(jobs: AdmissionSite) -> None:
+    user, caller = await jobs.site.add_user()
+    for word in ("q", "other"):
+        await jobs.site.grant(user, word)
+    for job in "abc":
+        await jobs.start(job, "other")
+    await jobs.start("d", "q")
+    async with watching(caller) as watcher:
+        assert len(await watcher.existing()) == 4
+        token = watcher.token
+    await jobs.release("a")
+    await jobs.site.ungrant(user, "other")
+    await jobs.release("b")
+    await jobs.release("d")
+    async with watching(caller, token=token) as watcher:
+        told = facts(await watcher.take(4))
+        assert told[0] == (DELETED, "released", "a/1")
+        assert sorted(told[1:3]) == [(DELETED, "", "b/1"), (DELETED, "", "c/1")]
+        assert told[3] == (DELETED, "released", "d/1")
 
 
 async def test_a_token_of_another_watch_is_refused(jobs: AdmissionSite) -> None:

@@ -1292,12 +1292,14 @@ class WorkloadChange(_message.Message):
     EVENT_FIELD_NUMBER: _builtins.int
     QUEUE_FIELD_NUMBER: _builtins.int
     kind: _event_pb2.ChangeKind.ValueType
-    """What happened: EXISTING for those that were there at the beginning, else CREATED, UPDATED, or DELETED for one that is over."""
+    """What happened: EXISTING for those that were there at the beginning, or when their queue was granted; CREATED for each new attempt, UPDATED, or DELETED for one that is over, or whose queue
+    the caller may see no more.
+    """
     queue: _builtins.str
     """Its queue."""
     @_builtins.property
     def workload(self) -> _workload_pb2.Workload:
-        """The workload, if it existed at the beginning."""
+        """The workload, if it existed at the beginning; its key and queue, if the caller may see it no more."""
 
     @_builtins.property
     def event(self) -> _workload_pb2.WorkloadEvent:

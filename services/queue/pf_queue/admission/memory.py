@@ -20,6 +20,9 @@ class MemoryWorkloadStore:
     async def unfinished(self, view: View) -> Sequence[Record]:
         return list(tables(view).table("workloads").values())
 
+    async def unfinished_in(self, view: View, queue: str) -> Sequence[Record]:
+        return [record for record in await self.unfinished(view) if record.spec.queue == queue]
+
     async def over(self, view: View, ids: Sequence[str]) -> Sequence[Record]:
         kept = tables(view).table("workloads_over")
         return [kept[id_] for id_ in ids if id_ in kept]

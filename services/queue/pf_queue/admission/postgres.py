@@ -33,9 +33,15 @@ class PostgresWorkloadStore:
         self._sql: Mapping[str, str] = load_queries("pf_queue.admission")
 
     async def unfinished(self, view: View) -> Sequence[Record]:
+        return await self._unfinished(view, None)
+
+    async def unfinished_in(self, view: View, queue: str) -> Sequence[Record]:
+        return await self._unfinished(view, queue)
+
+    async def _unfinished(self, view: View, queue: str | None) -> Sequence[Record]:
         found: list[Record] = []
         after = ""
-        while page := await rows(view).fetch(self._sql["unfinished"], after, AT_ONCE):
+        while page := await rows(view).fetch(self._sql["unfinished"], after, AT_ONCE, queue):
             found += [live_record_of(row["id"], row["queue"], row["spec"], row["standing"]) for row in page]
             after = page[-1]["id"]
         return found

@@ -133,7 +133,8 @@ class AdmissionServicer(admission_pb2_grpc.AdmissionServiceServicer):
             caller=current_call().principal,
             asked=requests.watched(request),
         )
-        await teller.begin()
+        if request.resume_token:
+            await teller.resume(request.resume_token)
         async for page in self._watches.watch(request.resume_token, existing=teller.existing, changes=teller.changes):
             yield pb.WatchWorkloadsResponse(
                 events=page.messages, resume_token=page.resume_token, bookmark=page.bookmark

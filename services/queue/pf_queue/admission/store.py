@@ -68,6 +68,9 @@ class WorkloadStore(Protocol):
     async def unfinished(self, view: View) -> Sequence[Record]:
         """All that are not over."""
 
+    async def unfinished_in(self, view: View, queue: str) -> Sequence[Record]:
+        """Those of a queue that are not over."""
+
     async def over(self, view: View, ids: Sequence[str]) -> Sequence[Record]:
         """Those of these that are over, as far as they are kept."""
 

@@ -1,7 +1,11 @@
 -- Queries on workloads. A filter that is null matches all.
 
 -- unfinished --
-select id, queue, spec, standing from workloads where id > $1 order by id limit $2
+select id, queue, spec, standing
+from workloads
+where id > $1 and ($3::text is null or queue = $3)
+order by id
+limit $2
 
 -- over --
 select id, queue, spec, standing from workloads_over where id = any ($1)
