@@ -214,28 +214,25 @@ class Contest:
 
     def _may_go(self, stand: Stand, shape: Shape) -> bool:
         """True if there is room for a plain shape on all the way up."""
-        at: Stand | None = stand
-        while at is not None:
-            if shape in at.blocked:
+        if self._blocked(stand, shape):
+            return False
+        for at, seen in self._way(stand, shape):
+            if not self._fits(at, seen):
+                self._block(at, seen)
                 return False
-            if not self._fits(at, shape):
-                self._block(at, shape)
-                return False
-            if at.above is not None:
-                shape = self._shapes.below(shape, self._ledger.passes(at.place, shape.need))
-            at = at.above
         return True
 
     def _blocked(self, stand: Stand, shape: Shape) -> tuple[Stand, Shape] | None:
         """The first place on the way up where a plain shape is blocked, and as which."""
-        at: Stand | None = stand
-        while at is not None:
-            if shape in at.blocked:
-                return at, shape
-            if at.above is not None:
-                shape = self._shapes.below(shape, self._ledger.passes(at.place, shape.need))
-            at = at.above
-        return None
+        return next(((at, seen) for at, seen in self._way(stand, shape) if seen in at.blocked), None)
+
+    def _way(self, stand: Stand, shape: Shape) -> Iterator[tuple[Stand, Shape]]:
+        """The places on the way up, and as which each of them sees a plain shape."""
+        yield stand, shape
+        while stand.above is not None:
+            shape = self._shapes.below(shape, self._ledger.passes(stand.place, shape.need))
+            stand = stand.above
+            yield stand, shape
 
     def _leaders(self, blocked: Iterable[tuple[Stand, Shape]]) -> list[tuple[Place, Wish]]:
         return [(stand.place, wish) for stand, shape in list(blocked) if (wish := self._leader(stand, shape))]
@@ -393,4 +390,4 @@ class Contest:
         self.looks += 1
         if not self._ledger.fits(stand.place, shape.amounts, shape.need):
             return False
-        return not stand.over_user_limit(shape)
+        return stand.place.per_user is None or not stand.over_user_limit(shape)

@@ -41,6 +41,7 @@ class Shapes:
 
     def __init__(self) -> None:
         self._shapes: dict[_Values, Shape] = {}
+        self._bare: dict[Shape, Shape] = {}
 
     def own(self, tier: Tier, amounts: Vector, reach: Reach, user: str) -> Shape:
         """Of those who wait at a place itself."""
@@ -48,9 +49,15 @@ class Shapes:
 
     def below(self, shape: Shape, need: Vector, behind: Shape | None = None) -> Shape:
         """Of those who wait below a place, who have this shape where they come from."""
-        if behind is None:
-            return self._one(shape.tier, shape.amounts, need, shape.reach, "", own=False)
+        if behind is None and need is shape.need:
+            # As nearly always: where nothing is withheld from lending, all that is needed comes from above.
+            bare = self._bare.get(shape)
+            if bare is None:
+                bare = self._bare[shape] = self._one(shape.tier, shape.amounts, need, shape.reach, "", own=False)
+            return bare
         bare = self._one(shape.tier, shape.amounts, need, shape.reach, "", own=False)
+        if behind is None:
+            return bare
         return self._one(shape.tier, shape.amounts, need, shape.reach, "", own=False, behind=behind, bare=bare)
 
     def _one(
