@@ -70,7 +70,9 @@ class Instance:
         self._say("go on")
 
     def signal(self, number: signal.Signals) -> None:
-        os.kill(self.pid, number)
+        # It may have died just now.
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
 
     async def listen(self) -> None:
         """Takes in what it tells, until it is dead."""
@@ -151,7 +153,6 @@ class Instances:
             instance.signal(signal.SIGKILL)
         if self._tasks:
             await asyncio.wait(self._tasks)
-        shutil.rmtree(self.folder)
 
 
 @asynccontextmanager
@@ -169,6 +170,7 @@ async def instances(environment: Mapping[str, str], haste: Haste) -> AsyncIterat
                 await made.remove()
         finally:
             process.kill()
+            shutil.rmtree(folder)
 
 
 def _spawn(zygote: Path) -> subprocess.Popen[bytes]:
