@@ -137,8 +137,9 @@ async def test_a_segment_that_is_full_is_followed_by_another_while_all_goes_on(
         over = [admission_pb2.Release(key=each.key, outcome=CANCELLED) for each in waiting]
         reply = await jobs.site.root(admission_pb2.ReleaseWorkloadsRequest(releases=over))
         assert not any(result.refusal.reason for result in reply.results)
-        if len(segments(folder)) > 1:
+        if sum(path.stat().st_size for path in segments(folder)) > 2**20:
             break
+    await until(lambda: len(segments(folder)) == 2)
     await jobs.start("last", "green", cores=4)
     process.stop()
     ends = [step.why for path in segments(folder) for step in replay(path) if isinstance(step, Ended)]

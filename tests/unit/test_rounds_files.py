@@ -1,15 +1,10 @@
-"""Files of a log of rounds: cut off, damaged, hostile, too many, on a disk that is full."""
+"""Files of a log of rounds: whole, cut off, damaged, hostile."""
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import json
-import os
 import random
-import stat
-import subprocess
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -20,15 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pf_queue.admission.domain import Record
-from pf_queue.admission.journal import reader, writer
+from pf_queue.admission.journal import reader
 from pf_queue.admission.journal.decode import Malformed, inputs_of, opening_of, parsed, records_of
 from pf_queue.admission.journal.encode import DECIDED, STANDING, VERSION, input_row, opening_lines
 from pf_queue.admission.journal.reader import Damaged, SegmentFile
 from pf_queue.admission.journal.replay import Ended, Replayed, replay
-from pf_queue.admission.journal.segments import Keeping, segments
-from pf_queue.admission.journal.writer import Writer
+from pf_queue.admission.journal.segments import segments
 from support.rounds import Life, file_log
-from support.waiting import until
 
 READ = (Damaged, Malformed)
 
@@ -174,153 +167,3 @@ def test_whatever_a_file_says_it_is_replayed_or_refused(life: Path, chance: rand
     hostile.write_bytes(gzip.compress(b"\n".join(lines) + b"\n"))
     with suppress(*READ):
         list(replay(hostile))
-
-
-def keeping(folder: Path, segment_bytes: int = 2**20, kept: int = 4) -> Keeping:
-    return Keeping(folder, segment_bytes, kept)
-
-
-class Lost:
-    """Counts turns that are in no file."""
-
-    def __init__(self) -> None:
-        self.turns = 0
-
-    def __call__(self) -> None:
-        self.turns += 1
-
-
-@pytest.fixture
-def begun() -> Iterator[Callable[[Keeping], tuple[Life, Writer, Lost]]]:
-    """A life that is logged by a thread."""
-    writers: list[Writer] = []
-
-    def begin(limits: Keeping) -> tuple[Life, Writer, Lost]:
-        lost = Lost()
-        writers.append(made := Writer(limits, lost))
-        return Life(random.Random(1), made), made, lost
-
-    yield begin
-    for made in writers:
-        made.close()
-
-
-def whys(folder: Path) -> list[str]:
-    return [step.why for path in segments(folder) for step in replay(path) if isinstance(step, Ended)]
-
-
-Begin = Callable[[Keeping], tuple[Life, Writer, Lost]]
-
-
-def test_only_the_owner_reads_what_a_thread_writes(tmp_path: Path, begun: Begin) -> None:
-    folder = tmp_path / "made" / "rounds"
-    life, made, lost = begun(keeping(folder))
-    life.live(50)
-    made.close()
-    (path,) = segments(folder)
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert whys(folder) == [writer.End.STOPPED]
-    assert lost.turns == 0
-
-
-async def test_what_was_decided_stands_in_the_file_soon(tmp_path: Path, begun: Begin) -> None:
-    life, _, _ = begun(keeping(tmp_path))
-    life.live(50)
-    await until(lambda: any(isinstance(step, Replayed) for path in segments(tmp_path) for step in replay(path)))
-    assert whys(tmp_path) == [""]
-
-
-async def test_only_so_many_segments_and_bytes_are_kept(
-    tmp_path: Path, begun: Begin, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(writer, "FLUSH", 0.001)
-    life, made, lost = begun(keeping(tmp_path, segment_bytes=20_000, kept=3))
-    (tmp_path / "rounds-of-a-book.txt").touch()
-    for _ in range(6):
-        while not made.full:
-            life.live(5)
-            await asyncio.sleep(0.001)
-        assert await life.engine.renew(life.now)
-        await until(lambda: not made.full)
-        assert len(segments(tmp_path)) <= 3
-    made.close()
-    assert lost.turns == 0
-    assert sum(path.stat().st_size for path in segments(tmp_path)) <= 3 * 30_000
-    *before, last = whys(tmp_path)
-    assert (set(before), last) == ({writer.End.LOADED}, writer.End.STOPPED)
-    assert (tmp_path / "rounds-of-a-book.txt").exists()
-
-
-async def test_a_segment_that_nobody_ends_does_not_grow_for_ever(tmp_path: Path, begun: Begin) -> None:
-    life, made, lost = begun(keeping(tmp_path, segment_bytes=2000))
-
-    def goes_on() -> bool:
-        life.live(20)
-        return not made.silent or lost.turns == 0
-
-    await until(lambda: not goes_on())
-    made.close()
-    assert whys(tmp_path) == [writer.End.LARGE]
-    assert segments(tmp_path)[0].stat().st_size < 2**19
-
-
-async def test_a_folder_that_cannot_be_made_is_told_once_and_tried_again(
-    tmp_path: Path, begun: Begin, caplog: pytest.LogCaptureFixture
-) -> None:
-    (tmp_path / "file").touch()
-    life, made, lost = begun(keeping(tmp_path / "file" / "rounds"))
-    await until(lambda: made.silent)
-    life.live(50)
-    for _ in range(3):
-        assert await life.engine.renew(life.now)
-        await until(lambda: made.silent)
-    assert [record.getMessage() for record in caplog.records] == ["rounds are not logged for now; admission goes on"]
-    assert lost.turns > 0
-    (tmp_path / "file").unlink()
-    assert await life.engine.renew(life.now)
-    await until(lambda: not made.silent)
-    life.live(50)
-    made.close()
-    assert whys(tmp_path / "file" / "rounds") == [writer.End.STOPPED]
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder], check=True)
-    yield folder
-    subprocess.run(["umount", "--lazy", folder], check=True)
-
-
-async def test_a_full_disk_ends_the_log_with_whole_members_and_nothing_else(small_disk: Path, begun: Begin) -> None:
-    life, made, lost = begun(keeping(small_disk))
-    life.live(50)
-    await until(lambda: any(isinstance(step, Replayed) for path in segments(small_disk) for step in replay(path)))
-    filler = small_disk / "filler"
-    filler.write_bytes(bytes(os.statvfs(small_disk).f_bavail * 4096))
-
-    def goes_on() -> bool:
-        life.live(20)
-        return lost.turns == 0
-
-    await until(lambda: not goes_on(), patience=20.0)
-    assert whys(small_disk) == [""]
-    filler.unlink()
-    assert await life.engine.renew(life.now)
-    await until(lambda: not made.silent)
-    life.live(20)
-    made.close()
-    assert whys(small_disk) == ["", writer.End.STOPPED]
-
-
-def test_a_disk_that_is_too_slow_ends_the_segment_and_nobody_waits(
-    tmp_path: Path, begun: Begin, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(writer, "BACKLOG", 0)
-    life, made, lost = begun(keeping(tmp_path))
-    life.live(50)
-    made.close()
-    assert lost.turns > 1
-    assert whys(tmp_path) == [writer.End.BEHIND]

@@ -8,7 +8,6 @@ nobody knows what of it is stored: then the state is read anew.
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
@@ -21,6 +20,7 @@ from pf_kit.clock import Clock
 from pf_kit.leases import Lease
 from pf_kit.unit import AuditEntry, Change, Database, View
 from pf_queue.admission.aside import without_queue
+from pf_queue.admission.collecting import uncollected
 from pf_queue.admission.domain import Effects, Key, Record, Released, WorkloadState
 from pf_queue.admission.engine import Engine
 from pf_queue.admission.engines import Engines
@@ -192,7 +192,7 @@ class Leading:
         async with self._database.change() as change:
             await self._fence(change, lease)
             self._set_clock(micros(change.time))
-        with _uncollected():
+        with uncollected():
             engine = await self._read()
         seconds = round(self._clock.monotonic() - begun, 3)
         told = {"workloads": len(engine.records), "seconds": seconds, "fence": lease.fence}
@@ -322,19 +322,6 @@ class Leading:
         self._aside = {}
         while self._calls:
             _fail(self._calls.popleft(), NoLeader(retry_after=1.0))
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Inside, no garbage is looked for: to do so among all that comes to stay takes longer than to make it, and nothing
-    else runs meanwhile. What is there at the end is never looked at again.
-    """
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-        gc.freeze()
 
 
 def _work(call: _Call[Any], engine: Engine, now: int) -> None:

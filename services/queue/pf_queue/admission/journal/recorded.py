@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from paddleflow.problems import Problem
+from pf_queue.admission.collecting import uncollected
 from pf_queue.admission.core.pool import Tuning
 from pf_queue.admission.domain import Effects, Key, Outcome, Patience, Record, Spec
 from pf_queue.admission.engine import Engine
@@ -47,6 +48,8 @@ class RecordedEngine(Engine):
         """The last turn, as long as nobody knows whether it is stored."""
         self._turns = 0
         self._begun = False
+        self.idle = False
+        """True if nothing came in lately, and nothing was decided."""
 
     def restore(self, records: Iterable[Record], now: int) -> None:
         known = tuple(records)
@@ -54,9 +57,12 @@ class RecordedEngine(Engine):
         self._begin(known, now)
 
     def arrange(self, layout: Layout, now: int) -> None:
+        before, pools = self._layout, dict(self.pools)
         # Refused before anything is changed.
         super().arrange(layout, now)
-        self._inputs.append(Arrange(layout, now))
+        # Machines may be reported again and again, and what admission knows of them is the same.
+        if (self.pools, layout.pool_of, layout.states) != (pools, before.pool_of, before.states):
+            self._inputs.append(Arrange(layout, now))
 
     def submit(self, spec: Spec, now: int) -> Record:
         self._inputs.append(Submit(spec, now))
@@ -108,7 +114,8 @@ class RecordedEngine(Engine):
 
     def effects(self) -> Effects:
         effects = super().effects()
-        if self._inputs or effects:
+        self.idle = not self._inputs and not effects
+        if not self.idle:
             self._turns += 1
             self._undecided = Turn(self._turns, self._inputs, effects, stored=True)
             self._inputs = []
@@ -140,11 +147,12 @@ class RecordedEngine(Engine):
         records = tuple(self.records.values())
         fresh = Engine(self._tuning, self._patience)
         fresh.arrange(self.layout, now)
-        await asyncio.to_thread(fresh.restore, records, now)
-        if self._inputs:
-            return False
-        self.records, self.pools, self._effects = fresh.records, fresh.pools, fresh.effects()
-        self._dirty = dict.fromkeys(self.pools)
+        with uncollected():
+            await asyncio.to_thread(fresh.restore, records, now)
+            if self._inputs:
+                return False
+            self.records, self.pools, self._effects = fresh.records, fresh.pools, fresh.effects()
+            self._dirty = dict.fromkeys(self.pools)
         self._begin(records, now)
         return True
 

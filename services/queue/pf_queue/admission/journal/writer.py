@@ -26,7 +26,9 @@ FLUSH = 1.0
 """Seconds after which what was decided stands in the file."""
 BACKLOG = 2**26
 """Bytes that wait to be written; if there are more, the disk is too slow."""
-MOST_SEGMENT = 2
+LARGE_SEGMENT = 4
+"""Times the size that it should have: the next is begun then, however much there is to do."""
+MOST_SEGMENT = 5
 """Times the size that it should have: a segment ends then, also if nobody begins the next."""
 CLOSING = 5.0
 """Seconds in which the rest is written when the service stops."""
@@ -62,11 +64,10 @@ class Writer:
         self._thread.start()
 
     @property
-    def full(self) -> bool:
-        """True if the segment is so large that the next should be begun."""
+    def fullness(self) -> float:
+        """How large the segment is, as a part of what it should be."""
         segment = self._segment
-        large = segment is not None and segment.written >= self._keeping.segment_bytes
-        return large and self._asked == self._begun
+        return segment.written / self._keeping.segment_bytes if segment and self._asked == self._begun else 0.0
 
     @property
     def silent(self) -> bool:
