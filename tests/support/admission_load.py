@@ -49,6 +49,8 @@ class Load:
     cancelled: set[Key] = field(default_factory=set)
     """Cancelled while they waited."""
     over: set[str] = field(default_factory=set)
+    seen: set[tuple[Key, workload_pb2.WorkloadState.ValueType]] = field(default_factory=set)
+    """How callers were told that attempts stood."""
     told: list[bytes] = field(default_factory=list)
     """What the watch has brought, in order."""
     _work: set[asyncio.Task[None]] = field(default_factory=set)
@@ -77,6 +79,15 @@ class Load:
             request.update_mask.paths.append("min")
             await self.service.call(request)
             await asyncio.sleep(self.chance.uniform(0, 0.3))
+
+    async def look(self, stop: asyncio.Event) -> None:
+        """Asks how jobs stand; one that was acknowledged is always known."""
+        while not stop.is_set():
+            if jobs := [*self.submitted - self.over]:
+                key = workload_pb2.WorkloadKey(job_id=self.chance.choice(jobs))
+                workload = (await self.service.call(admission_pb2.GetWorkloadRequest(key=key))).workload
+                self.seen.add(((workload.key.job_id, workload.key.attempt), workload.state))
+            await asyncio.sleep(self.chance.uniform(0, 0.1))
 
     def _job(self, job: str) -> workload_pb2.Workload:
         """Sometimes elastic, sometimes with two roles."""

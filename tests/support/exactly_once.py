@@ -125,6 +125,28 @@ def require_cancelled(key: Key, life: Sequence[Told]) -> None:
     assert ends[0] == len(life) - 1, f"{key} goes on after its cancel: {story}"
 
 
+def require_seen(seen: Collection[tuple[Key, workload_pb2.WorkloadState.ValueType]], told: Sequence[Told]) -> None:
+    """What callers were told when they asked has happened, and is not lost with whoever told it."""
+    stood = {(each.key, state) for each in told for state in _states(each)}
+    untrue = [(key, workload_pb2.WorkloadState.Name(state)) for key, state in seen if (key, state) not in stood]
+    assert not untrue, f"callers were told what has never been stored: {untrue}"
+
+
+def _states(each: Told) -> Iterator[workload_pb2.WorkloadState.ValueType]:
+    """In which states a workload may be seen because of an event."""
+    match each.fact:
+        case "submitted":
+            yield workload_pb2.WORKLOAD_STATE_PENDING
+        case "requeued":
+            yield workload_pb2.WORKLOAD_STATE_HELD if each.event.requeued.held else workload_pb2.WORKLOAD_STATE_PENDING
+        case "admitted":
+            yield workload_pb2.WORKLOAD_STATE_ADMITTED
+        case "evicting":
+            yield workload_pb2.WORKLOAD_STATE_EVICTING
+        case "released" if each.outcome:
+            yield workload_pb2.WORKLOAD_STATE_RELEASED
+
+
 def require_ledger(told: Sequence[Told], capacity: int) -> None:
     """What is given back is what was held, never is more held than there is, and nothing in the end."""
     held: defaultdict[Key, int] = defaultdict(int)

@@ -14,6 +14,7 @@ from support.exactly_once import (
     History,
     Told,
     require_exactly_once,
+    require_seen,
 )
 
 FINISHED = workload_pb2.RELEASE_OUTCOME_FINISHED
@@ -158,3 +159,9 @@ def test_a_wrong_history_is_told_of(twist: Twist, complaint: str) -> None:
 def test_the_capacity_is_what_may_be_held() -> None:
     with pytest.raises(AssertionError, match="more than 2 is held"):
         require_exactly_once(HONEST, submitted=(), cancelled=(), capacity=2)
+
+
+def test_what_was_seen_and_has_never_been_is_told_of() -> None:
+    require_seen({(("runs", 1), workload_pb2.WORKLOAD_STATE_EVICTING)}, HONEST.told)
+    with pytest.raises(AssertionError, match=r"never been stored: .*ADMITTED"):
+        require_seen({(("stops", 1), workload_pb2.WORKLOAD_STATE_ADMITTED)}, HONEST.told)
