@@ -30,6 +30,11 @@ class Pace:
             total.update(counts)
         return total
 
+    def of(self, queue: str, now: int) -> int:
+        """How often it happened in one queue."""
+        self._forget(now)
+        return sum(counts[queue] for _, counts in self._seconds)
+
     def _forget(self, now: int) -> None:
         while self._seconds and self._seconds[0][0] <= now // SECOND - WINDOW:
             self._seconds.popleft()

@@ -30,5 +30,5 @@ def position_of(engine: Engine, record: Record, now: int) -> Position:
     if record.id not in waiting:
         # It was admitted or released since the record was read.
         return NOWHERE
-    position, moved = waiting.position(record.id), engine.admissions.lately(now)[queue]
+    position, moved = waiting.position(record.id), engine.admissions.of(queue, now)
     return Position(position, waiting.count(queue), position * 60_000_000 // moved if moved else None)

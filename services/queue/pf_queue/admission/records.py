@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, MutableMapping
+from collections.abc import Collection, Iterator, MutableMapping, ValuesView
 
 from pf_queue.admission.domain import Record, WorkloadState
 
@@ -40,6 +40,13 @@ class Records(MutableMapping[str, Record]):
 
     def __len__(self) -> int:
         return len(self._records)
+
+    def __contains__(self, id_: object) -> bool:
+        return id_ in self._records
+
+    def values(self) -> ValuesView[Record]:
+        """All of them, without a look for each by its name."""
+        return self._records.values()
 
     @property
     def queues(self) -> Collection[str]:

@@ -37,14 +37,13 @@ with recursive below (top, name) as (
     select name, name from queues where name = any ($1)
     union all
     select below.top, queue.name from queues as queue join below on queue.parent = below.name
-), held (queue, resource, amount) as (
+), held (queue, resource, amount) as materialized (
+    -- Small rows, so that adding them up does not carry all of the JSON along.
     select
         queue,
         each ->> 'key',
-        sum(
-            (each -> 'value')::numeric
-            * ((role -> 1)::numeric + coalesce(standing -> 12 -> (number - 1)::integer, '0')::numeric)
-        )
+        (each -> 'value')::numeric
+        * ((role -> 1)::numeric + coalesce(standing -> 12 -> (number - 1)::integer, '0')::numeric)
     from workloads
     cross join lateral jsonb_path_query(spec, '$.roles[*]', '{}', true) with ordinality as given (role, number)
     cross join lateral jsonb_path_query(role, '$[4].keyvalue()', '{}', true) as each
@@ -53,7 +52,6 @@ with recursive below (top, name) as (
         and jsonb_typeof(each -> 'value') = 'number'
         and jsonb_typeof(role -> 1) = 'number'
         and jsonb_typeof(coalesce(standing -> 12 -> (number - 1)::integer, '0')) = 'number'
-    group by queue, each ->> 'key'
 ), summed (queue, resource, amount) as (
     select below.top, resource, sum(amount) from below join held on held.queue = below.name group by below.top, resource
 )
