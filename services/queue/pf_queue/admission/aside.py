@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 from pf_queue.admission.domain import Key, Outcome, Record, RoleRequest, Spec, WorkloadState
 
@@ -72,5 +73,6 @@ def _fits(record: Record) -> bool:
     return bool(record.grant) and _whole((*record.surplus, *record.shrinking)) and all(a >= b for a, b in parts)
 
 
-def _whole(numbers: Iterable[object]) -> bool:
-    return all(type(number) is int and number >= 0 for number in numbers)
+def _whole(numbers: Sequence[object]) -> bool:
+    # Asked for each workload when a leader begins: in this form it takes the least time.
+    return not numbers or (set(map(type, numbers)) == {int} and min(cast("Sequence[int]", numbers)) >= 0)

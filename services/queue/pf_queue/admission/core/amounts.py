@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 Vector: TypeAlias = tuple[int, ...]
@@ -20,10 +20,13 @@ class Space:
     """The resources of a pool, in the order of their vectors; the first place is the count of workloads."""
 
     names: tuple[str, ...]
+    known: frozenset[str] = field(repr=False, compare=False)
+    """The same, to look names up."""
 
     @classmethod
     def of(cls, names: Iterable[str]) -> Space:
-        return cls(("", *sorted(set(names))))
+        known = frozenset(names)
+        return cls(("", *sorted(known)), known)
 
     @property
     def nothing(self) -> Vector:
@@ -31,8 +34,8 @@ class Space:
 
     def demand(self, amounts: Mapping[str, int], jobs: int = 0) -> Vector:
         """What is absent is 0. KeyError if the amounts name what this space does not have."""
-        if unknown := amounts.keys() - set(self.names):
-            raise KeyError(*sorted(unknown))
+        if not self.known.issuperset(amounts):
+            raise KeyError(*sorted(amounts.keys() - self.known))
         return (jobs, *(amounts.get(name, 0) for name in self.names[1:]))
 
     def ceiling(self, amounts: Mapping[str, int], jobs: int = 0) -> Vector:

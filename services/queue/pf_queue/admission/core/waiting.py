@@ -32,6 +32,9 @@ class Line:
         if not self._blocks:
             self._blocks.append([entry])
             return
+        if entry > self._blocks[-1][-1] and len(self._blocks[-1]) < FULL:
+            self._blocks[-1].append(entry)
+            return
         at = min(self._block(entry), len(self._blocks) - 1)
         block = self._blocks[at]
         insort(block, entry)
