@@ -26,7 +26,7 @@ from support.waiting import eventually
 
 UNHURRIED = Haste(ttl=TTL, pause=PAUSE, margin=MARGIN, idle=5.0)
 """As the service has it."""
-STEADY = Haste(ttl=1.0)
+STEADY = Haste(ttl=1.5)
 """Nobody loses the lease because the machine is busy."""
 PATIENT = Haste(ttl=1.0, idle=30.0)
 """Postgres does not end a transaction that stands still."""
