@@ -30,6 +30,11 @@ class Keeping:
     """After so many, the next one is begun."""
     segments: int
 
+    @property
+    def most_bytes(self) -> int:
+        """Of all segments."""
+        return self.segments * self.segment_bytes
+
 
 def segments(folder: Path) -> Sequence[Path]:
     """All segments in a folder, oldest first."""
@@ -37,12 +42,11 @@ def segments(folder: Path) -> Sequence[Path]:
 
 
 def forget(keeping: Keeping, newest: Path) -> None:
-    """Deletes the oldest until no more are left than may be kept beside the newest, which is to grow."""
-    found = [path for path in segments(keeping.folder) if path != newest]
-    sizes = {path: path.stat().st_size for path in found}
-    most = keeping.segment_bytes * (keeping.segments - 1)
-    while found and (len(found) >= keeping.segments or sum(sizes.values()) > most):
-        oldest, *found = found
+    """Deletes the oldest beside the newest, until no more files and bytes are left than may be kept."""
+    older = [path for path in segments(keeping.folder) if path != newest]
+    sizes = {path: path.stat().st_size for path in (*older, newest)}
+    while older and (len(older) >= keeping.segments or sum(sizes.values()) > keeping.most_bytes):
+        oldest, *older = older
         del sizes[oldest]
         oldest.unlink(missing_ok=True)
 

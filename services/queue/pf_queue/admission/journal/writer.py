@@ -116,6 +116,7 @@ class Writer:
             self._write(item)
         if self._segment is not None and monotonic() - self._flushed >= FLUSH:
             self._segment.flush()
+            forget(self._keeping, self._segment.path)
             self._flushed = monotonic()
 
     def _write(self, item: Opening | str | End) -> None:
