@@ -81,6 +81,8 @@ class Workloads:
         self._visibility = visibility
         self._layouts = layouts
         self._tuning = tuning
+        self._simulating = asyncio.Lock()
+        """One at a time: each takes turns with the leader for the processor."""
 
     async def submit(self, specs: Sequence[Spec], entry: AuditEntry) -> Sequence[Record | Problem]:
         """Lets workloads wait; each is taken or refused by itself."""
@@ -201,6 +203,12 @@ class Workloads:
         await self._know_queues(spec.queue for spec in specs)
         if change and not caller.root:
             raise PermissionDenied("Only root may suppose other queues and machines.")
+        async with self._simulating:
+            found = await self._forecast(specs, change)
+        names = await self._visibility.names(self._database.newest, caller)
+        return replace(found, decided=[each for each in found.decided if names is None or each.queue in names])
+
+    async def _forecast(self, specs: Sequence[Spec], change: Supposed) -> Forecast:
         records, layout, now = await self._leading.ask(
             lambda engine, now: (list(engine.records.values()), engine.layout, now)
         )
@@ -208,9 +216,7 @@ class Workloads:
             layout = supposed(await self._layouts.facts(self._database.newest), change)
         queues = {*change.queues, *(spec.queue for spec in specs)}
         clusters = change.clusters | {layout.pool_of[queue].cluster for queue in queues if queue in layout.pool_of}
-        found = await asyncio.to_thread(forecast, records, Wanted(layout, specs, clusters), self._tuning, now)
-        names = await self._visibility.names(self._database.newest, caller)
-        return replace(found, decided=[each for each in found.decided if names is None or each.queue in names])
+        return await asyncio.to_thread(forecast, records, Wanted(layout, specs, clusters), self._tuning, now)
 
     async def _over(self, keys: Sequence[Key]) -> Mapping[str, Record]:
         found = await self._store.over(self._database.newest, [str(key) for key in keys])

@@ -20,7 +20,9 @@ from pf_queue.admission.positions import NOWHERE, Position, position_of
 
 HORIZON = 3600 * 1_000_000
 """Microseconds that are looked ahead."""
-MOST_TURNS = 500
+STEP = 1_000_000
+"""Microseconds that go by at least where nothing is decided: a thousand shields must not cost a thousand looks."""
+MOST_TURNS = 200
 MOST_DECISIONS = 1000
 
 
@@ -95,10 +97,10 @@ class _Play:
             left = self._turn()
             if len(self.decided) > MOST_DECISIONS:
                 return True
-            due = self.now if left else self.engine.next_time()
+            due, step = (self.now, 1) if left else (self.engine.next_time(), STEP)
             if due is None or due > end:
                 return False
-            self.now = max(self.now + 1, due)
+            self.now = max(self.now + step, due)
         return True
 
     def _turn(self) -> bool:
