@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import cast
 
 from pf_queue.admission.domain import Key, Outcome, Record, RoleRequest, Spec, WorkloadState
+from pf_queue.resources import LARGEST
 
 LAST_VERSION = 999_999
 """Of the facts about an attempt, so that none that was told before is newer."""
@@ -40,7 +41,7 @@ def dropped(record: Record, grant: str, outcome: Outcome) -> Record:
 
 def _fault(record: Record, id_: str, queue: str) -> str:
     spec = record.spec
-    words = (spec.user, record.cluster, record.grant, record.leaves_for)
+    words = (spec.user, record.cluster, record.grant, record.leaves_for, *(role.role for role in spec.roles))
     if (record.id, spec.queue) != (id_, queue) or not all(isinstance(word, str) for word in words):
         return "it is not the workload that it is stored as"
     if record.state is WorkloadState.RELEASED:
@@ -62,7 +63,8 @@ def _numbers(record: Record) -> Sequence[object]:
 
 
 def _sound(role: RoleRequest) -> bool:
-    return _whole((role.least, role.most, role.step, *role.per_replica.values())) and role.step > 0
+    numbers = (role.least, role.most, role.step, *role.per_replica.values())
+    return _whole(numbers) and role.step > 0
 
 
 def _fits(record: Record) -> bool:
@@ -75,4 +77,7 @@ def _fits(record: Record) -> bool:
 
 def _whole(numbers: Sequence[object]) -> bool:
     # Asked for each workload when a leader begins: in this form it takes the least time.
-    return not numbers or (set(map(type, numbers)) == {int} and min(cast("Sequence[int]", numbers)) >= 0)
+    if not numbers or set(map(type, numbers)) != {int}:
+        return not numbers
+    amounts = cast("Sequence[int]", numbers)
+    return min(amounts) >= 0 and max(amounts) <= LARGEST

@@ -32,7 +32,8 @@ limit $6
 select exists (select from workloads where queue = $1)
 
 -- used --
--- A path that leads nowhere, and what is no number, is passed over: one spoilt row must not hide all others.
+-- A path that leads nowhere, what is no number, and more than anybody can ask for is passed over: one spoilt row must not
+-- hide all others.
 with recursive below (top, name) as (
     select name, name from queues where name = any ($1)
     union all
@@ -53,7 +54,10 @@ with recursive below (top, name) as (
         and jsonb_typeof(role -> 1) = 'number'
         and jsonb_typeof(coalesce(standing -> 12 -> (number - 1)::integer, '0')) = 'number'
 ), summed (queue, resource, amount) as (
-    select below.top, resource, sum(amount) from below join held on held.queue = below.name group by below.top, resource
+    select below.top, resource, sum(amount)
+    from below
+    join held on held.queue = below.name and held.amount <= 1e18
+    group by below.top, resource
 )
 select queue, jsonb_object_agg(resource, amount) as used from summed where amount > 0 group by queue
 
