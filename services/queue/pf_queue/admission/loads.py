@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pf_queue.admission.core.amounts import plus
 from pf_queue.admission.core.ledger import Ledger
 from pf_queue.admission.core.places import Tree
 from pf_queue.admission.core.pool import Pool
-from pf_queue.resources import Resources
+from pf_queue.resources import NOTHING, Resources
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +39,14 @@ def loads(pool: Pool, admissions: Mapping[str, int], evictions: Mapping[str, int
     for place in tree.places[1:]:
         index = place.index
         used, booked, settled = yard.held.used[index], yard.booked.used[index], yard.settled.used[index]
-        kept = [a - b for a, b in zip(booked, used, strict=True)]
         # Nobody leaves for the starving: what is kept for them is not settled.
-        leaving = [a - b - c for a, b, c in zip(booked, settled, starving.used[index], strict=True)]
+        stays = settled if starving is None else plus(tuple(settled), tuple(starving.used[index]))
         found.append(
             Load(
                 queue=place.name,
                 used=Resources(tree.space.named(tuple(used))),
-                leaving=Resources(tree.space.named(tuple(leaving))),
-                kept=Resources(tree.space.named(tuple(kept))),
+                leaving=_beyond(tree, booked, stays),
+                kept=_beyond(tree, booked, used),
                 share=yard.held.share(place),
                 waiting=waiting[index],
                 admitted=admitted[index],
@@ -57,12 +57,21 @@ def loads(pool: Pool, admissions: Mapping[str, int], evictions: Mapping[str, int
     return found
 
 
-def _starving(pool: Pool) -> Ledger:
-    """What is kept for those who were passed over for too long."""
+def _beyond(tree: Tree, more: Sequence[int], less: Sequence[int]) -> Resources:
+    """What one has beyond the other: mostly nothing, which is quickly seen."""
+    if list(more) == list(less):
+        return NOTHING
+    return Resources(tree.space.named(tuple(a - b for a, b in zip(more, less, strict=True))))
+
+
+def _starving(pool: Pool) -> Ledger | None:
+    """What is kept for those who were passed over for too long; None if there are none."""
+    starving = [booking.workload for booking in pool.bookings.values() if booking.starving]
+    if not starving:
+        return None
     kept = Ledger(pool.yard.tree.places)
-    for booking in pool.bookings.values():
-        if booking.starving:
-            kept.charge(pool.yard.place(booking.workload.queue), booking.workload.base)
+    for workload in starving:
+        kept.charge(pool.yard.place(workload.queue), workload.base)
     return kept
 
 
