@@ -59,6 +59,10 @@ class Resources(Mapping[str, int]):
     def __repr__(self) -> str:
         return f"Resources({self._amounts})"
 
+    def plain(self) -> dict[str, int]:
+        """A copy as JSON takes it; many times as fast as `dict`, which asks for one amount after the other."""
+        return self._amounts.copy()
+
     def amount(self, name: str) -> int:
         """The amount demanded of a resource."""
         return self._amounts.get(name, 0)

@@ -25,7 +25,7 @@ def _spec_row(spec: Spec) -> Mapping[str, Any]:
         "queue": spec.queue,
         "user": spec.user,
         "priority": spec.priority,
-        "roles": [[role.role, role.least, role.most, role.step, dict(role.per_replica)] for role in spec.roles],
+        "roles": [[role.role, role.least, role.most, role.step, role.per_replica.plain()] for role in spec.roles],
         "grace": spec.grace,
         "min_run": spec.min_run,
     }

@@ -146,7 +146,7 @@ def spec_row(spec: Spec) -> Sequence[Any]:
 
 
 def _role(role: RoleRequest) -> Sequence[Any]:
-    return (role.role, role.least, role.most, role.step, dict(role.per_replica))
+    return (role.role, role.least, role.most, role.step, role.per_replica.plain())
 
 
 def effects_row(effects: Effects, inputs: Sequence[Input]) -> Mapping[str, Any]:
@@ -195,9 +195,9 @@ def layout_row(layout: Layout) -> Mapping[str, Any]:
 
 
 def _pool(id_: PoolId, pool: PoolLayout) -> Sequence[Any]:
-    sizes = [dict(size) for size in pool.sizes]
+    sizes = [size.plain() for size in pool.sizes]
     queues = [_queue(rules) for rules in pool.queues]
-    return (id_.cluster, id_.queue, queues, dict(pool.capacity), sizes, pool.reported, pool.online)
+    return (id_.cluster, id_.queue, queues, pool.capacity.plain(), sizes, pool.reported, pool.online)
 
 
 def _queue(rules: QueueRules) -> Sequence[Any]:
