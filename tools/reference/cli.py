@@ -25,10 +25,12 @@ def page() -> str:
 
 def chapter(name: str, program: click.Group) -> Iterator[str]:
     yield from (f"## {name}", "")
-    yield from body(click.Context(program, info_name=name), program)
+    # A command keeps the option for help that it is first asked for, also for whoever runs it later in this process.
+    names = program.context_settings.get("help_option_names")
+    yield from body(click.Context(program, info_name=name, help_option_names=names), program)
     for path, command in commands(name, program):
         yield from (f"### {path}", "")
-        yield from body(click.Context(command, info_name=path), command)
+        yield from body(click.Context(command, info_name=path, help_option_names=names), command)
 
 
 def commands(path: str, group: click.Group) -> Iterator[tuple[str, click.Command]]:
