@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from support.admission_fair import Deviation, Returns, one_resource, returns, two_resources
 from support.figures import Figure
 
-SEEDS = range(9)
+SEEDS = range(12)
 SHORT = 5.0
 """Per cent of the machines by which a queue may be off, on average over time; the aim is 2."""
 
@@ -28,10 +28,12 @@ def figures() -> list[Figure]:
 
 
 def deviations(what: str, found: Sequence[Deviation]) -> list[Figure]:
+    lost = sum(deviation.evicted for deviation in found) / sum(deviation.ended for deviation in found)
     each = [off for deviation in found for off in deviation.by_queue.values()]
     return [
         Figure(f"fair: off the water-filled share, the worst queue, {what}", max(each) * 100, "%", at_most=SHORT),
         Figure(f"fair: off the water-filled share, mean of all queues, {what}", sum(each) / len(each) * 100, "%"),
+        Figure(f"fair: told to leave, for each that ends by itself, {what}", lost, ""),
     ]
 
 

@@ -40,6 +40,8 @@ class Churn:
     wants: dict[str, int] = field(default_factory=dict)
     """How many workloads each queue has, waiting and running."""
     now: int = 0
+    ended: int = 0
+    evicted: int = 0
     on_decision: Callable[[Decision, int], None] = lambda decision, number: None
     """Told of each decision, with the number of its round among those of the same moment."""
 
@@ -132,6 +134,7 @@ class Churn:
                 self._at(self.now + round(self.chance.expovariate(1 / RUN) * SECOND), lambda: self._end(id_, attempt))
             case Evict(id=id_, deadline=deadline):
                 attempt = self._attempt[id_]
+                self.evicted += 1
                 self._at(self.chance.randint(self.now + 1, deadline), lambda: self._leave(id_, attempt))
 
     def _at(self, time: int, event: Callable[[], None]) -> None:
@@ -140,6 +143,7 @@ class Churn:
     def _end(self, id_: str, attempt: int) -> None:
         if self._attempt.get(id_) == attempt and not self.pool.yard.holdings[id_].leaving:
             del self._attempt[id_]
+            self.ended += 1
             self.pool.release(id_)
 
     def _leave(self, id_: str, attempt: int) -> None:

@@ -62,6 +62,8 @@ class Deviation:
     """By how much each queue had more or less than it should, as a part of the machines, on average over time."""
 
     by_queue: dict[str, float]
+    ended: int
+    evicted: int
 
     @property
     def worst(self) -> float:
@@ -96,7 +98,8 @@ def one_resource(seed: int, *, measured: int = MEASURED) -> Deviation:
             churn.want(chance.choice(names), _wish(chance, capacity[CPU] // len(names)))
             change = until + _soon(chance)
     whole = (churn.now - begun) * capacity[CPU]
-    return Deviation({name: abs(had[name] - due[name]) / whole for name in had})
+    by_queue = {name: abs(had[name] - due[name]) / whole for name in had}
+    return Deviation(by_queue, churn.ended, churn.evicted)
 
 
 def _wish(chance: Random, usual: int) -> int:
@@ -129,7 +132,7 @@ def two_resources(seed: int, *, measured: int = MEASURED) -> Deviation:
     for (name, resource), amount in had.items():
         off = abs(amount / (churn.now - begun) - should[name][resource]) / capacity[resource]
         by_queue[name] = max(by_queue[name], off)
-    return Deviation(dict(by_queue))
+    return Deviation(dict(by_queue), churn.ended, churn.evicted)
 
 
 @dataclass
