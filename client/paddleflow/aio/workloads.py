@@ -186,8 +186,8 @@ class Workloads:
     def watch(self, *, queues: Iterable[str] = (), resume_token: str = "") -> AsyncIterator[WatchItem[WorkloadFact]]:
         """The unfinished workloads of these queues (none: all you may see), then what happens to them, for ever.
 
-        It resumes by itself when the stream breaks. Each attempt that was told ends as deleted; of one that you may see no
-        more only the key and the queue are told then.
+        It resumes by itself when the stream breaks. Each attempt that was told ends as deleted; of one that you may see
+        no more only the key and the queue are told then.
         """
         request = build(admission_pb2.WatchWorkloadsRequest, queues=queues, resume_token=resume_token)
         return watch(self._session, self._stub.WatchWorkloads, request, changes_from_wire)
