@@ -82,6 +82,9 @@ async def test_all_that_is_stored_is_in_the_log_and_comes_out_the_same(
     await load(jobs, "a")
     await jobs.site.root(queue_pb2.HoldQueueRequest(name=jobs.site.name("red")))
     await load(jobs, "b")
+    supposed = [jobs.workload(f"supposed-{n}", "green") for n in range(5)]
+    simulated = await jobs.site.root(admission_pb2.SimulateRequest(workloads=supposed))
+    assert simulated.decisions
     stored = await decided(jobs)
     assert len(stored) > 40
     process.stop()

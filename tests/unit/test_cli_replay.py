@@ -13,6 +13,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from paddleflow.cli.app import cli
+from pf_queue.admission.journal.report import report
 from pf_queue.admission.journal.segments import segments
 from support.rounds import Life, file_log
 
@@ -120,6 +121,15 @@ def test_a_damaged_file_fails_and_the_others_are_replayed(rounds: Path, tmp_path
     assert "unreadable 1" in result.stdout
     assert result.stdout.endswith(": what could be read came to the same bytes\n")
     assert "rounds-1.jsonl.gz  is no log of rounds" in run(tmp_path).stdout
+
+
+def test_a_file_that_is_deleted_meanwhile_is_left_out(rounds: Path, tmp_path: Path) -> None:
+    for path in segments(rounds):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    events = report(tmp_path)
+    assert next(events)["event"] == "segment"
+    segments(tmp_path)[1].unlink()
+    assert {each["event"] for each in events} == {"turn", "end"}
 
 
 def test_what_a_file_says_never_reaches_the_terminal_as_a_command(rounds: Path) -> None:

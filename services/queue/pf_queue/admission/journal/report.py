@@ -38,6 +38,9 @@ def report(path: Path) -> Iterator[Event]:
     for each in segments(path) if path.is_dir() else [path]:
         try:
             yield from _segment(each)
+        except FileNotFoundError:
+            # While a service goes on writing, the oldest are deleted.
+            continue
         except (Damaged, Malformed, OSError) as error:
             yield {"event": "unreadable", "file": each.name, "message": str(error)}
 
