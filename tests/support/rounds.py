@@ -95,12 +95,14 @@ class Life:
         self.now = 1_000 * SECOND
         self.names = 0
         self.ground = random_ground(self.chance)
+        other = random_ground(self.chance, most_queues=3)
+        self.other = replace(other, queues={f"z{name}": fields for name, fields in other.queues.items()})
         self.keys: list[Key] = [Key("nobody", 1)]
         self.engine = self._loaded([])
 
     def _loaded(self, records: Sequence[Record]) -> RecordedEngine:
         engine = RecordedEngine(Tuning(patience=5 * SECOND), PATIENCE, SOFTWARE, self.log)
-        engine.arrange(layout_of({"c": pool_layout(self.ground)}), self.now)
+        engine.arrange(layout_of({"c": pool_layout(self.ground), "d": pool_layout(self.other)}), self.now)
         engine.restore(records, self.now)
         return engine
 
@@ -138,7 +140,7 @@ class Life:
         self.engine.submit(
             Spec(
                 key=key,
-                queue=self.chance.choice([*sorted(self.ground.queues), "unknown"]),
+                queue=self.chance.choice([*sorted(self.ground.queues), *sorted(self.other.queues), "unknown"]),
                 user=self.chance.choice(["ann", "bén"]),
                 priority=self.chance.choice([0, 0, 5]),
                 roles=(role,),
@@ -182,7 +184,9 @@ class Life:
         self.engine.resume(self.chance.choice(self.keys), self.now)
 
     def arrange(self) -> None:
-        """Other machines, or queues that are held or drained; sometimes a queue goes that may have workloads."""
+        """Other machines, or queues that are held or drained; sometimes a queue goes that may have workloads, or queues
+        change places with others.
+        """
         machines = [{name: max(0, n + self.chance.randint(-2, 2)) for name, n in self.ground.machines[0].items()}]
         ground = replace(self.ground, machines=[machines[0]] * self.chance.randint(1, 2))
         leaf = sorted(ground.queues)[-1]
@@ -195,7 +199,9 @@ class Life:
             online=self.chance.random() < 0.9,
             reported=self.chance.random() < 0.9,
         )
-        self.engine.arrange(layout_of({"c": pool}, states), self.now)
+        clusters = self.chance.choice(["cd", "cd", "cd", "dc", "ce"])
+        pools = dict(zip(clusters, (pool, pool_layout(self.other)), strict=True))
+        self.engine.arrange(layout_of(pools, states), self.now)
 
     def ask(self) -> None:
         """Questions change nothing."""
