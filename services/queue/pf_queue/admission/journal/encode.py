@@ -1,4 +1,4 @@
-"""Openings and turns as lines of JSON, in one way only: what is equal has the same bytes.
+"""Openings and turns as lines of JSON, in one way only: what an engine does again has the same bytes.
 
 Decision 12 (docs/adr) describes the lines. Whatever changes them needs another `VERSION`.
 """
@@ -150,7 +150,10 @@ def _role(role: RoleRequest) -> Sequence[Any]:
 
 
 def effects_row(effects: Effects, inputs: Sequence[Input]) -> Mapping[str, Any]:
-    """What was asked for is not said again where it was just submitted."""
+    """What was asked for is not said again where it was just submitted, nor a standing that is the last of the turn.
+
+    Which it is, is seen by identity: a replay makes the same objects, and to compare all of them would take longer.
+    """
     changed = effects.changed
     submitted = {id(told.spec): told.spec for told in inputs if isinstance(told, Submit)}
     added = ((id_, changed[id_].spec) for id_ in changed if id_ in effects.added)
