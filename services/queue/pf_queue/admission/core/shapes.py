@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -10,6 +11,9 @@ from pf_queue.admission.core.places import Reach
 from pf_queue.admission.core.wishes import Tier
 
 _Values: TypeAlias = "tuple[Tier, Vector, Vector, Reach, str, bool, Shape | None]"
+
+MOST = 4096
+"""Shapes that are kept in any case."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +39,10 @@ class Shape:
         """The same behind nobody: what decides whether there is room."""
         return self.bare or self
 
+    @property
+    def values(self) -> _Values:
+        return (self.tier, self.amounts, self.need, self.reach, self.user, self.own, self.behind)
+
 
 class Shapes:
     """The one object of each shape."""
@@ -42,6 +50,22 @@ class Shapes:
     def __init__(self) -> None:
         self._shapes: dict[_Values, Shape] = {}
         self._bare: dict[Shape, Shape] = {}
+        self._most = MOST
+
+    @property
+    def crowded(self) -> bool:
+        """True if there are twice as many as there were of use when that was asked last."""
+        return len(self._shapes) > self._most
+
+    def keep(self, shapes: Iterable[Shape]) -> None:
+        """Forgets all but these."""
+        kept: dict[Shape, None] = {}
+        for shape in shapes:
+            for each in (shape, shape.plain, *((shape.behind, shape.behind.plain) if shape.behind else ())):
+                kept[each] = None
+        self._shapes = {each.values: each for each in kept}
+        self._bare = {}
+        self._most = max(MOST, 2 * len(kept))
 
     def own(self, tier: Tier, amounts: Vector, reach: Reach, user: str) -> Shape:
         """Of those who wait at a place itself."""

@@ -26,6 +26,7 @@ class Stand:
         "above",
         "behind",
         "blocked",
+        "freed",
         "groups",
         "inner",
         "lines",
@@ -34,6 +35,7 @@ class Stand:
         "passed",
         "place",
         "users",
+        "variants",
     )
 
     def __init__(self, place: Place, above: Stand | None, padding: Key) -> None:
@@ -55,6 +57,10 @@ class Stand:
         """Of those who wait here itself: who stands behind whom."""
         self.behind: dict[Shape, dict[Shape, None]] = {}
         """Of those who wait below, by plain shape: who stands behind it."""
+        self.variants: dict[Shape, dict[Shape, None]] = {}
+        """Of those who wait below, by plain shape: the same behind others."""
+        self.freed: dict[Shape, None] = {}
+        """What was blocked until there was room, and has the same leader still."""
         self.users: dict[str, list[int]] = {}
         """What each user has here, where users are limited."""
 
@@ -98,12 +104,31 @@ class Stand:
             if shape not in self.blocked:
                 yield shape
 
-    def forget(self, before: Shape, behind: Shape) -> None:
-        """Nobody of a shape below stands behind another any more."""
-        behinds = self.behind[before]
-        del behinds[behind]
-        if not behinds:
-            del self.behind[before]
+    def register(self, shape: Shape) -> None:
+        """There are some of a shape below who stand behind another."""
+        if shape.behind is not None:
+            self.behind.setdefault(shape.behind, {})[shape] = None
+            self.variants.setdefault(shape.plain, {})[shape] = None
+
+    def forget(self, shape: Shape) -> None:
+        """There is nobody of a shape below any more."""
+        for known, key in ((self.behind, shape.behind), (self.variants, shape.plain)):
+            if key in known:
+                known[key].pop(shape, None)
+                if not known[key]:
+                    del known[key]
+
+    def tidy(self) -> None:
+        """Forgets what is blocked and wanted by nobody."""
+        for shape in [*self.blocked, *self.freed]:
+            if not any(shape in wanted for wanted in (self.lines, self.groups, self.variants, self.behind)):
+                self.blocked.pop(shape, None)
+                self.freed.pop(shape, None)
+
+    def shapes(self) -> Iterator[Shape]:
+        """All that are known here."""
+        yield from (*self.lines, *self.groups, *self.blocked, *self.freed, *self.behind)
+        yield from (seen for seen, _, _ in self.offers.values())
 
     def over_user_limit(self, shape: Shape) -> bool:
         """True if whoever wants this has too much here for it."""
