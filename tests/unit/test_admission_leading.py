@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -13,15 +13,22 @@ import pytest
 from paddleflow.problems import Aborted, Unavailable
 from pf_kit.clock import SystemClock
 from pf_kit.leases import Lease
-from pf_kit.unit import AuditEntry, Change
+from pf_kit.memory import MemoryDatabase
+from pf_kit.unit import AuditEntry, Change, View
+from pf_queue.accounts.service import Grants
 from pf_queue.admission.core.pool import Tuning
-from pf_queue.admission.domain import Key, Patience, Record, RoleRequest, Spec, WorkloadState
+from pf_queue.admission.domain import Key, Outcome, Patience, Record, RoleRequest, Spec, WorkloadState
 from pf_queue.admission.engine import Engine
 from pf_queue.admission.engines import PlainEngines
 from pf_queue.admission.layouts import StoredLayouts
 from pf_queue.admission.leading import Leading
+from pf_queue.admission.memory import MemoryWorkloadStore
+from pf_queue.admission.service import Workloads
 from pf_queue.clusters.domain import Cluster, ClusterType
 from pf_queue.clusters.store import TREE_LOCK
+from pf_queue.parts import Stores
+from pf_queue.quota.register import QueueRegister
+from pf_queue.quota.visibility import Visibility
 from pf_queue.resources import Resources
 from support.stores import memory_stores
 from support.trees import CLUSTER, queue
@@ -32,6 +39,11 @@ SPEC = Spec(
     queue="one",
     user="ann",
     roles=(RoleRequest("worker", 1, 1, 1, Resources({"cpu": 1000})),),
+)
+
+
+ENTRY = AuditEntry(
+    actor="user/root", on_behalf_of="", method="SubmitWorkloads", subject=SPEC.key.job, peer="", request_id=""
 )
 
 
@@ -48,8 +60,28 @@ class Gate:
             raise Aborted("somebody else leads")
 
 
+@dataclass
+class SlowLook(MemoryWorkloadStore):
+    """Looks at those that are over, and tells of them when somebody lets it."""
+
+    looked: asyncio.Event = field(default_factory=asyncio.Event)
+    told: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def over(self, view: View, ids: Sequence[str]) -> Sequence[Record]:
+        found = await super().over(view, ids)
+        self.looked.set()
+        await self.told.wait()
+        return found
+
+
 @asynccontextmanager
 async def leading(gate: Gate) -> AsyncIterator[Leading]:
+    async with site(gate) as (made, _):
+        yield made
+
+
+@asynccontextmanager
+async def site(gate: Gate) -> AsyncIterator[tuple[Leading, tuple[MemoryDatabase, Stores]]]:
     database, stores = memory_stores()
     async with database.change(TREE_LOCK) as change:
         now = change.time
@@ -71,7 +103,7 @@ async def leading(gate: Gate) -> AsyncIterator[Leading]:
     running = asyncio.create_task(made.run(lease))
     await eventually(lambda: _led(made))
     try:
-        yield made
+        yield made, (database, stores)
     finally:
         running.cancel()
         await asyncio.wait([running])
@@ -86,10 +118,7 @@ def find(engine: Engine, _: int) -> Record | None:
 
 
 def submit(made: Leading) -> asyncio.Task[Record]:
-    entry = AuditEntry(
-        actor="user/root", on_behalf_of="", method="SubmitWorkloads", subject=SPEC.key.job, peer="", request_id=""
-    )
-    return asyncio.create_task(made.do(lambda engine, now: engine.submit(SPEC, now), entry))
+    return asyncio.create_task(made.do(lambda engine, now: engine.submit(SPEC, now), ENTRY))
 
 
 async def decided(made: Leading) -> bool:
@@ -125,3 +154,31 @@ async def test_what_may_be_lost_is_not_told() -> None:
         for waits in (asked, submitted):
             with pytest.raises(Unavailable):
                 await waits
+
+
+async def test_what_is_over_is_not_taken_again_by_a_leader_that_begins_anew() -> None:
+    gate, slow = Gate(), SlowLook()
+    async with site(gate) as (made, (database, stores)):
+        await submit(made)
+        layouts = StoredLayouts(clusters=stores.clusters, queues=stores.queues)
+        visibility = Visibility(grants=Grants(store=stores.accounts, resources=QueueRegister(store=stores.queues)))
+        workloads = Workloads(
+            database=database, store=slow, leading=made, visibility=visibility, layouts=layouts, tuning=Tuning()
+        )
+        repeated = asyncio.create_task(workloads.submit([SPEC], ENTRY))
+        await slow.looked.wait()
+        await made.do(lambda engine, now: engine.release(SPEC.key, "", Outcome.CANCELLED, now), ENTRY)
+        before = made.engine
+        gate.lost = True
+        with pytest.raises(Unavailable):
+            await made.do(lambda engine, now: engine.running(SPEC.key, "", now), ENTRY)
+        gate.lost = False
+        await eventually(lambda: _leads_anew(made, before))
+        slow.told.set()
+        with pytest.raises(Unavailable):
+            await repeated
+        assert not await stores.workloads.unfinished(database.newest)
+
+
+async def _leads_anew(made: Leading, before: Engine | None) -> bool:
+    return made.engine not in (None, before)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from paddleflow.problems import PermissionDenied, Problem, WorkloadExists, WorkloadNotFound
+from paddleflow.problems import PermissionDenied, Problem, Unavailable, WorkloadExists, WorkloadNotFound
 from pf_kit.principal import Principal
 from pf_kit.unit import AuditEntry, Database
 from pf_queue.admission.aside import dropped
@@ -86,12 +86,14 @@ class Workloads:
 
     async def submit(self, specs: Sequence[Spec], entry: AuditEntry) -> Sequence[Record | Problem]:
         """Lets workloads wait; each is taken or refused by itself."""
+        state = self._leading.engine
         over = await self._over([spec.key for spec in specs])
         aside = {spec.key: self._leading.set_aside(replace(spec.key, attempt=0)) for spec in specs}
         # Whoever has closed or held a queue before counts on it.
         await self._leading.refresh()
 
         def work(engine: Engine, now: int) -> Sequence[Record | Problem]:
+            _require_same(engine, state)
             return [_tried(_submit, engine, spec, aside[spec.key], over, now) for spec in specs]
 
         return await self._leading.do(work, entry)
@@ -101,9 +103,11 @@ class Workloads:
         for ending in endings:
             if (aside := self._leading.set_aside(ending.key)) is not None:
                 await self._leading.drop(dropped(aside, ending.grant, ending.outcome), entry)
+        state = self._leading.engine
         over = await self._over([ending.key for ending in endings])
 
         def work(engine: Engine, now: int) -> Sequence[Record | Problem]:
+            _require_same(engine, state)
             return [_tried(_release, engine, ending, over, now) for ending in endings]
 
         return await self._leading.do(work, entry)
@@ -235,6 +239,12 @@ def _tried(work: Callable[..., Record], *arguments: object) -> Record | Problem:
         return work(*arguments)
     except Problem as problem:
         return problem
+
+
+def _require_same(engine: Engine, before: Engine | None) -> None:
+    """Between a look at what is over and its use, only the state of that time remembers what has ended."""
+    if engine is not before:
+        raise Unavailable("the state was read anew before the change could be made; try again")
 
 
 def _submit(engine: Engine, spec: Spec, aside: Record | None, over: Mapping[str, Record], now: int) -> Record:
