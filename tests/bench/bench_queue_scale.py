@@ -1,6 +1,6 @@
 """Where admission bends: how its costs grow with machines, queues and those who wait. Without a database.
 
-All sizes together take a quarter of an hour, the two largest five minutes each.
+All sizes together take five minutes on an idle machine.
 """
 
 from __future__ import annotations
