@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import pytest
 
-from paddleflow.problems import Aborted, Unavailable
+from paddleflow.problems import Aborted, NoLeader, Unavailable
 from pf_kit.clock import SystemClock
 from pf_kit.leases import Lease
 from pf_kit.memory import MemoryDatabase
@@ -154,6 +154,9 @@ async def test_what_may_be_lost_is_not_told() -> None:
         for waits in (asked, submitted):
             with pytest.raises(Unavailable):
                 await waits
+        for late in (made.ask(find), submit(made)):
+            with pytest.raises(NoLeader):
+                await late
 
 
 async def test_what_is_over_is_not_taken_again_by_a_leader_that_begins_anew() -> None:

@@ -169,8 +169,6 @@ class Leading:
             except (Unavailable, Aborted) as problem:
                 logger.warning("admission begins anew", extra={"reason": problem.reason, "detail": problem.message})
                 await asyncio.sleep(LOOK)
-            finally:
-                self._dismiss()
 
     async def _lead(self, lease: Lease) -> None:
         engine = await self._load(lease)
@@ -183,6 +181,8 @@ class Leading:
                 await self._engines.rest(self._now())
             watching.result()
         finally:
+            # At once: what this engine knows may never be stored.
+            self._dismiss()
             watching.cancel()
             await asyncio.wait([watching])
 
