@@ -107,5 +107,9 @@ class Contest:
         return self._wishes[stand.lines[shape][0][1], shape.tier][0]
 
     def _leaders(self, blocked: Iterable[tuple[Stand, Shape]]) -> list[tuple[Place, Wish]]:
-        lines = [(stand.place, self._tournament.leader(stand, shape)) for stand, shape in blocked]
-        return [(place, self._first_of(*line)) for place, line in lines if line]
+        found = []
+        for stand, shape in blocked:
+            barred, line = self._tournament.barred(stand, shape), self._tournament.leader(stand, shape)
+            if barred and line:
+                found.append((barred[0].place, self._first_of(*line)))
+        return found

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from pf_queue.admission.core.amounts import Vector
+from pf_queue.admission.core.claims import Claims
 from pf_queue.admission.core.contest import Contest
 from pf_queue.admission.core.decisions import Admit, Book, Decision, Evict, Grow, Unbook
 from pf_queue.admission.core.machines import Machines
@@ -31,7 +32,7 @@ class Tuning:
     decisions: int = 100
     """Of one round; the next goes on."""
     plans: int = 8
-    """Searches for victims in one round."""
+    """Searches of one round for victims of those who have no right to what they ask for, but less than others have."""
     rebalance: int = SECOND // 10
     """The time between two attempts to take from those who borrow more."""
     patience: int = 60 * SECOND
@@ -67,6 +68,7 @@ class Pool:
         self.yard = Yard(tree)
         self.machines = machines
         self.contest = Contest(tree, self.yard.booked)
+        self.claims = Claims(self.yard, self.contest, tuning.plans)
         self.waiting = Waiting()
         self.misfits: dict[str, None] = {}
         """Who waits for machines that are large enough."""
@@ -86,7 +88,6 @@ class Pool:
         self._changes = 0
         self._seen = 0
         """How many changes there had been when all who wait were looked at last."""
-        self._tried: dict[str, int] = {}
 
     def submit(self, workload: Workload, now: int) -> None:
         """A workload begins to wait."""
@@ -121,7 +122,7 @@ class Pool:
             self._unbook(id_)
         elif self.contest.wish(id_, Tier.BASE):
             self.contest.leave(id_, Tier.BASE)
-        self._tried.pop(id_, None)
+        self.claims.went(id_)
 
     def running(self, id_: str, now: int) -> None:
         """A workload was seen running."""
@@ -241,51 +242,29 @@ class Pool:
         if best is not None and best.tier is Tier.BASE:
             return
         if now < self._looked + self.tuning.rebalance:
-            fresh = self.contest.newly_held_up()
-            yield from self._make_room(self._claims(fresh, guaranteed=True), now)
+            yield from self._make_room(self.claims.new(self._changes), now)
             return
         self._looked, self._seen = now, self._changes
         held_up = self.contest.held_up()
-        yield from self._make_room(self._claims([*held_up, *self._superiors()], guaranteed=False), now)
+        claims, more = self.claims.all(held_up, self._changes)
+        if more:
+            self._look_again(now)
+        yield from self._make_room(claims, now)
         yield from self._keep_for_starving(held_up, now)
 
-    def _claims(self, held_up: Sequence[tuple[Place, Wish]], *, guaranteed: bool) -> list[Wish]:
-        """Who might be helped by others' leaving, in order."""
-        found = [
-            wish
-            for place, wish in held_up
-            if wish.tier is Tier.BASE
-            and self._tried.get(wish.id) != self._changes
-            and (not guaranteed or self._guaranteed(place, wish))
-        ]
-        # Whoever was tried least recently, so that those in front do not use up all plans for ever.
-        found = sorted({wish.id: wish for wish in found}.values(), key=lambda wish: self._tried.get(wish.id, -1))
-        return sorted(found[: self.tuning.plans], key=lambda wish: wish.order)
-
-    def _superiors(self) -> Iterator[tuple[Place, Wish]]:
-        """The first of each queue that has lower priorities: who is first elsewhere cannot speak for it."""
-        for queue in self.yard.by_queue:
-            lowest = next(self.yard.last(queue), None)
-            first = self.contest.first(queue) if lowest else None
-            if lowest and first and -lowest.workload.priority > first.order[0]:
-                barrier = self.contest.barrier(first.id, Tier.BASE)
-                if barrier:
-                    yield barrier.place, first
+    def _look_again(self, now: int) -> None:
+        """The next round looks at all who wait, whenever it is."""
+        self._looked, self._seen = now - self.tuning.rebalance, self._changes - 1
 
     def _make_room(self, claims: Sequence[Wish], now: int) -> Iterator[Decision]:
         for wish in claims:
             decided = self._plan(wish, now)
             if decided is None:
-                self._tried[wish.id] = self._changes
+                self.claims.in_vain(wish, self._changes)
             else:
-                # Whoever comes after this one may have the same right.
-                self._looked = now - self.tuning.rebalance
+                self.claims.helped(wish)
+                self._look_again(now)
                 yield from decided
-
-    def _guaranteed(self, full: Place, wish: Wish) -> bool:
-        """True if a wish is within a guarantee somewhere below the place that holds it up."""
-        path = self.yard.place(wish.queue).path
-        return any(self.yard.settled.rank(place, wish.amounts) == 0.0 for place in path[: path.index(full)])
 
     def _plan(self, wish: Wish, now: int) -> list[Decision] | None:
         workload = self.waiting[wish.id]
@@ -294,7 +273,7 @@ class Pool:
             return None
         victims = plan(self.yard, workload, now)
         # Room that becomes free by itself is for whoever comes first then, but for those who have a right to it.
-        if victims is None or not (victims or self._guaranteed(barrier.place, wish)):
+        if victims is None or not (victims or self.claims.guaranteed(barrier.place, wish)):
             return None
         return self._send_away(workload, victims, now)
 
@@ -334,13 +313,14 @@ class Pool:
         return all(self.machines.room(role.each) >= role.least for role in workload.roles if role.least)
 
     def _enter(self, workload: Workload) -> None:
+        self.claims.came(workload)
         self.contest.enter(Wish(workload.id, workload.queue, workload.user, Tier.BASE, workload.base, workload.order))
 
     def _admit(self, workload: Workload, now: int, *, booked: bool, settled: bool) -> Decision:
         self._changes += 1
         self._admitted += 1
         del self.waiting[workload.id]
-        self._tried.pop(workload.id, None)
+        self.claims.went(workload.id)
         none = [0] * len(workload.roles)
         holding = Holding(workload, now, self._admitted, list(none), list(none))
         self.yard.take(holding, booked=booked, settled=settled)

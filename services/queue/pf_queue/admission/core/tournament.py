@@ -25,6 +25,8 @@ from pf_queue.admission.core.stands import Entry, Key, Stand
 from pf_queue.admission.core.wishes import Tier
 
 _NONE = (None, 0)
+INNER = 256
+"""Places below which there are others, of which one look asks who would be first there."""
 CROWD = 1024
 """Each time a heap has grown by so many, the entries are taken out that stand for nobody any more."""
 
@@ -46,6 +48,9 @@ class Tournament:
         """What was blocked, or has a new leader in spite of it, since somebody asked."""
         self._top: list[tuple[Key, int, Shape]] = []
         self._number = 0
+        self._inner = [stand for stand in self.stands[1:] if stand.inner]
+        self._next = 0
+        """The one of these at which to go on."""
         self.looks = 0
         """How many times a place was asked whether it has room: what a decision costs."""
 
@@ -121,13 +126,17 @@ class Tournament:
         return next(((at, seen) for at, seen in self._way(stand, shape) if seen in at.blocked), None)
 
     def held_up(self) -> list[tuple[Stand, Shape]]:
-        """What is blocked, and where."""
+        """What is blocked, and where; and below there, of some places each time, what would be first there."""
         self._fresh.clear()
-        return [(stand, shape) for stand in self.stands for shape in stand.blocked]
+        blocked = [(stand, shape) for stand in self.stands for shape in stand.blocked]
+        begin = self._next if self._next < len(self._inner) else 0
+        self._next = begin + INNER
+        below = {(stand, shape.plain): None for stand in self._inner[begin : self._next] for shape in stand.groups}
+        return [*blocked, *((at, shape) for at, shape in below if shape not in at.blocked and self.barred(at, shape))]
 
     def newly_held_up(self) -> list[tuple[Stand, Shape]]:
         """What of it is news since either question was asked last, or has a new leader."""
-        fresh = [(stand, shape) for stand, shape in self._fresh if shape in stand.blocked]
+        fresh = [(stand, shape) for stand, shape in self._fresh if self.barred(stand, shape)]
         self._fresh.clear()
         return fresh
 
@@ -290,9 +299,11 @@ class Tournament:
             if seen.behind not in above.blocked and not self._fits(above, seen.behind):
                 self._block(above, seen.behind)
         offer = above.offers.get(seen)
-        if offer is None:
-            return seen if group[0][1] == number else None
-        return seen if key < offer[2][2 if above.above else 1 :] else None
+        is_news = group[0][1] == number if offer is None else key < offer[2][2 if above.above else 1 :]
+        if not is_news and stand.inner and self.barred(above, seen.plain):
+            # Somebody else speaks for all of the shape further up, who may have no right against those here.
+            self._fresh[stand, shape.plain] = None
+        return seen if is_news else None
 
     def _seen(self, stand: Stand, shape: Shape) -> Shape:
         """As which shape the place above sees it: also behind whom, unless that one is blocked here."""

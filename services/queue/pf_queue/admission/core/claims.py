@@ -1,0 +1,96 @@
+"""Whom others' leaving might help: for whom it is worth to search who could."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from pf_queue.admission.core.contest import Contest
+from pf_queue.admission.core.places import Place
+from pf_queue.admission.core.wishes import Tier, Wish
+from pf_queue.admission.core.workloads import Workload
+from pf_queue.admission.core.yard import Yard
+
+GUARANTEED = 64
+"""Searches of one round for those who have a right to what they ask for."""
+QUEUES = 256
+"""Queues of which one round looks whether their first is before somebody who runs there."""
+
+
+class Claims:
+    """Those of a pool."""
+
+    def __init__(self, yard: Yard, contest: Contest, others: int) -> None:
+        """`others` is how many searches of one round are for those who have no right, but less than others have."""
+        self._yard = yard
+        self._contest = contest
+        self._others = others
+        self._tried: dict[str, int] = {}
+        """For whom nobody was found to leave, and how many changes there had been by then."""
+        self._superior: dict[str, None] = {}
+        """Queues whose first may be before somebody who runs there."""
+        self._next = 0
+        """The queue at which to go on."""
+
+    def came(self, workload: Workload) -> None:
+        """Somebody waits from now on."""
+        lowest = next(self._yard.last(workload.queue), None)
+        if lowest is not None and lowest.workload.priority < workload.priority:
+            self._superior[workload.queue] = None
+
+    def went(self, id_: str) -> None:
+        """Somebody waits no more."""
+        self._tried.pop(id_, None)
+
+    def helped(self, wish: Wish) -> None:
+        """Others leave for somebody; whoever comes after may have the same right."""
+        self._superior[wish.queue] = None
+
+    def in_vain(self, wish: Wish, changes: int) -> None:
+        """Nobody can leave for somebody, as long as nothing changes."""
+        self._tried[wish.id] = changes
+
+    def new(self, changes: int) -> Sequence[Wish]:
+        """Those who have a right and are held up since somebody looked last."""
+        guaranteed, _ = self._split(self._contest.newly_held_up(), changes)
+        return guaranteed[:GUARANTEED]
+
+    def all(self, held_up: Sequence[tuple[Place, Wish]], changes: int) -> tuple[Sequence[Wish], bool]:
+        """Those who have a right, and some of the others; True if there are more who have one."""
+        guaranteed, others = self._split([*held_up, *self._superiors()], changes)
+        # Whoever was tried least recently, so that those in front do not use up all searches for ever.
+        others = sorted(others, key=lambda wish: self._tried.get(wish.id, -1))[: self._others]
+        chosen = sorted([*guaranteed[:GUARANTEED], *others], key=lambda wish: wish.order)
+        return chosen, len(guaranteed) > GUARANTEED
+
+    def guaranteed(self, full: Place, wish: Wish) -> bool:
+        """True if a wish is within a guarantee somewhere below the place that holds it up."""
+        path = self._yard.place(wish.queue).path
+        return any(self._yard.settled.rank(place, wish.amounts) == 0.0 for place in path[: path.index(full)])
+
+    def _split(self, held_up: Sequence[tuple[Place, Wish]], changes: int) -> tuple[list[Wish], list[Wish]]:
+        """Those for whom nobody was sought since something changed: who has a right, and who has not; each in order."""
+        guaranteed: dict[str, Wish] = {}
+        others: dict[str, Wish] = {}
+        for place, wish in held_up:
+            if wish.tier is Tier.BASE and self._tried.get(wish.id) != changes and wish.id not in guaranteed:
+                (guaranteed if self.guaranteed(place, wish) else others)[wish.id] = wish
+        by_order = [sorted(wishes.values(), key=lambda wish: wish.order) for wishes in (guaranteed, others)]
+        return by_order[0], by_order[1]
+
+    def _superiors(self) -> Iterator[tuple[Place, Wish]]:
+        """The first of queues that have lower priorities: who is first elsewhere cannot speak for it."""
+        known, self._superior = self._superior, {}
+        for queue in dict.fromkeys((*known, *self._some_queues())):
+            lowest = next(self._yard.last(queue), None)
+            first = self._contest.first(queue) if lowest else None
+            if lowest and first and -lowest.workload.priority > first.order[0]:
+                barrier = self._contest.barrier(first.id, Tier.BASE)
+                if barrier:
+                    yield barrier.place, first
+
+    def _some_queues(self) -> Sequence[str]:
+        """The next queues that run something."""
+        begin = self._next if self._next < len(self._yard.by_queue) else 0
+        self._next = begin + QUEUES
+        return list(islice(self._yard.by_queue, begin, self._next))
