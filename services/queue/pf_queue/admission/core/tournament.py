@@ -61,6 +61,7 @@ class Tournament:
         before = stand.passed.get(shape)
         if before is not None and stand.lines[shape][0] < stand.lines[before][0]:
             del stand.passed[shape]
+        self._forget_leader(stand, shape)
         self._present(stand, shape)
 
     def left(self, stand: Stand, shape: Shape) -> None:
@@ -68,11 +69,15 @@ class Tournament:
         if shape not in stand.lines:
             for known in (stand.offers, stand.blocked, stand.passed):
                 known.pop(shape, None)
-        for at, seen in self._way(stand, shape):
-            at.freed.pop(seen, None)
+        self._forget_leader(stand, shape)
         self._let_by(stand, shape)
         if stand.place.strict and shape.tier is Tier.BASE:
             self._present(stand, shape)
+
+    def _forget_leader(self, stand: Stand, shape: Shape) -> None:
+        """Whoever leads a shape on the way up may be somebody else than when it was blocked."""
+        for at, seen in self._way(stand, shape):
+            at.freed.pop(seen, None)
 
     def charged(self, path: Iterable[Place]) -> None:
         """The ledger was charged. Shares have grown, which shows by itself, but for what is lent to nobody."""
@@ -299,7 +304,11 @@ class Tournament:
             if seen.behind not in above.blocked and not self._fits(above, seen.behind):
                 self._block(above, seen.behind)
         offer = above.offers.get(seen)
-        is_news = group[0][1] == number if offer is None else key < offer[2][2 if above.above else 1 :]
+        if offer is None:
+            front = self._head(above, seen)
+            is_news = front is not None and front[1] == number
+        else:
+            is_news = key < offer[2][2 if above.above else 1 :]
         if not is_news and stand.inner and self.barred(above, seen.plain):
             # Somebody else speaks for all of the shape further up, who may have no right against those here.
             self._fresh[stand, shape.plain] = None
