@@ -11,8 +11,8 @@ from pf_queue.admission.core.wishes import Tier, Wish
 from pf_queue.admission.core.workloads import Workload
 from pf_queue.admission.core.yard import Yard
 
-GUARANTEED = 64
-"""Searches of one round for those who have a right to what they ask for."""
+GUARANTEED = 8
+"""Searches of one round for those who have a right to what they ask for, for one of the others."""
 QUEUES = 256
 """Queues of which one round looks whether their first is before somebody who runs there."""
 
@@ -25,6 +25,7 @@ class Claims:
         self._yard = yard
         self._contest = contest
         self._others = others
+        self._guaranteed = others * GUARANTEED
         self._tried: dict[str, int] = {}
         """For whom nobody was found to leave, and how many changes there had been by then."""
         self._superior: dict[str, None] = {}
@@ -53,15 +54,15 @@ class Claims:
     def new(self, changes: int) -> Sequence[Wish]:
         """Those who have a right and are held up since somebody looked last."""
         guaranteed, _ = self._split(self._contest.newly_held_up(), changes)
-        return guaranteed[:GUARANTEED]
+        return guaranteed[: self._guaranteed]
 
     def all(self, held_up: Sequence[tuple[Place, Wish]], changes: int) -> tuple[Sequence[Wish], bool]:
         """Those who have a right, and some of the others; True if there are more who have one."""
         guaranteed, others = self._split([*held_up, *self._superiors()], changes)
         # Whoever was tried least recently, so that those in front do not use up all searches for ever.
         others = sorted(others, key=lambda wish: self._tried.get(wish.id, -1))[: self._others]
-        chosen = sorted([*guaranteed[:GUARANTEED], *others], key=lambda wish: wish.order)
-        return chosen, len(guaranteed) > GUARANTEED
+        chosen = sorted([*guaranteed[: self._guaranteed], *others], key=lambda wish: wish.order)
+        return chosen, len(guaranteed) > self._guaranteed > 0
 
     def guaranteed(self, full: Place, wish: Wish) -> bool:
         """True if a wish is within a guarantee somewhere below the place that holds it up."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush, heapreplace
+from itertools import islice
 
 from pf_queue.admission.core.ledger import Ledger
 from pf_queue.admission.core.places import Admission, Place, Tree
@@ -63,6 +64,8 @@ class Tournament:
             del stand.passed[shape]
         self._forget_leader(stand, shape)
         self._present(stand, shape)
+        # Whoever speaks for the shape further up may have no right against those who are beside this one.
+        self._fresh.update(dict.fromkeys(islice(self._way(stand, shape), 1, None)))
 
     def left(self, stand: Stand, shape: Shape) -> None:
         """The first of a line is there no more."""
@@ -304,15 +307,10 @@ class Tournament:
             if seen.behind not in above.blocked and not self._fits(above, seen.behind):
                 self._block(above, seen.behind)
         offer = above.offers.get(seen)
-        if offer is None:
-            front = self._head(above, seen)
-            is_news = front is not None and front[1] == number
-        else:
-            is_news = key < offer[2][2 if above.above else 1 :]
-        if not is_news and stand.inner and self.barred(above, seen.plain):
-            # Somebody else speaks for all of the shape further up, who may have no right against those here.
-            self._fresh[stand, shape.plain] = None
-        return seen if is_news else None
+        if offer is not None:
+            return seen if key < offer[2][2 if above.above else 1 :] else None
+        front = self._head(above, seen)
+        return seen if front is not None and front[1] == number else None
 
     def _seen(self, stand: Stand, shape: Shape) -> Shape:
         """As which shape the place above sees it: also behind whom, unless that one is blocked here."""
