@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -19,10 +20,12 @@ from pf_queue.accounts.service import Grants
 from pf_queue.admission.core.pool import Tuning
 from pf_queue.admission.domain import Key, Outcome, Patience, Record, RoleRequest, Spec, WorkloadState
 from pf_queue.admission.engine import Engine
-from pf_queue.admission.engines import PlainEngines
+from pf_queue.admission.engines import Engines, PlainEngines
+from pf_queue.admission.layout import Layout
 from pf_queue.admission.layouts import StoredLayouts
 from pf_queue.admission.leading import Leading
 from pf_queue.admission.memory import MemoryWorkloadStore
+from pf_queue.admission.planting import Arrangement
 from pf_queue.admission.service import Workloads
 from pf_queue.clusters.domain import Cluster, ClusterType
 from pf_queue.clusters.store import TREE_LOCK
@@ -74,6 +77,42 @@ class SlowLook(MemoryWorkloadStore):
         return found
 
 
+@dataclass(frozen=True)
+class Pause:
+    """Keeps whoever comes by until somebody lets it go."""
+
+    came: threading.Event = field(default_factory=threading.Event)
+    let: threading.Event = field(default_factory=threading.Event)
+
+    def wait(self) -> None:
+        self.came.set()
+        assert self.let.wait(10)
+
+    async def reached(self) -> bool:
+        return self.came.is_set()
+
+
+class SlowEngine(Engine):
+    """Takes long to make its pools anew, as with many who wait."""
+
+    def __init__(self, pause: Pause) -> None:
+        super().__init__(Tuning(), Patience())
+        self._pause = pause
+
+    def arranged(self, layout: Layout, now: int) -> Arrangement:
+        if self.pools:
+            self._pause.wait()
+        return super().arranged(layout, now)
+
+
+@dataclass(frozen=True)
+class SlowEngines(PlainEngines):
+    pause: Pause
+
+    def new(self) -> Engine:
+        return SlowEngine(self.pause)
+
+
 @asynccontextmanager
 async def leading(gate: Gate) -> AsyncIterator[Leading]:
     async with site(gate) as (made, _):
@@ -81,7 +120,9 @@ async def leading(gate: Gate) -> AsyncIterator[Leading]:
 
 
 @asynccontextmanager
-async def site(gate: Gate) -> AsyncIterator[tuple[Leading, tuple[MemoryDatabase, Stores]]]:
+async def site(
+    gate: Gate, engines: Engines | None = None
+) -> AsyncIterator[tuple[Leading, tuple[MemoryDatabase, Stores]]]:
     database, stores = memory_stores()
     async with database.change(TREE_LOCK) as change:
         now = change.time
@@ -95,7 +136,7 @@ async def site(gate: Gate) -> AsyncIterator[tuple[Leading, tuple[MemoryDatabase,
         layouts=StoredLayouts(clusters=stores.clusters, queues=stores.queues),
         fence=gate.fence,
         clock=SystemClock(),
-        engines=PlainEngines(Tuning(), Patience()),
+        engines=engines or PlainEngines(Tuning(), Patience()),
         stored=lambda _: None,
         closed=lambda _: asyncio.sleep(0),
     )
@@ -181,6 +222,37 @@ async def test_what_is_over_is_not_taken_again_by_a_leader_that_begins_anew() ->
         with pytest.raises(Unavailable):
             await repeated
         assert not await stores.workloads.unfinished(database.newest)
+
+
+async def test_questions_are_answered_and_nothing_is_changed_while_pools_are_made_anew() -> None:
+    gate, pause = Gate(), Pause()
+    async with site(gate, SlowEngines(Tuning(), Patience(), pause)) as (made, (database, stores)):
+        async with database.change(TREE_LOCK) as change:
+            await stores.queues.add(change, queue("two", max={"cpu": 8000}))
+        refreshed = asyncio.create_task(made.refresh())
+        await eventually(pause.reached)
+        submitted = submit(made)
+        assert await made.ask(find) is None
+        assert not await made.ask(lambda engine, _: "two" in engine.layout.pool_of)
+        pause.let.set()
+        await refreshed
+        assert await made.ask(lambda engine, _: "two" in engine.layout.pool_of)
+        assert (await submitted).state is WorkloadState.PENDING
+
+
+async def test_a_change_of_the_tree_is_taken_over_also_if_who_asked_for_it_has_gone() -> None:
+    gate, pause = Gate(), Pause()
+    async with site(gate, SlowEngines(Tuning(), Patience(), pause)) as (made, (database, stores)):
+        async with database.change(TREE_LOCK) as change:
+            await stores.queues.add(change, queue("two", max={"cpu": 8000}))
+        gone = asyncio.create_task(made.refresh())
+        await eventually(pause.reached)
+        gone.cancel()
+        await asyncio.wait([gone])
+        pause.let.set()
+        await submit(made)
+        await made.refresh()
+        assert await made.ask(lambda engine, _: "two" in engine.layout.pool_of)
 
 
 async def _leads_anew(made: Leading, before: Engine | None) -> bool:

@@ -19,7 +19,6 @@ from paddleflow.problems import (
 )
 from pf_queue.admission.core.decisions import Admit, Book, Decision, Evict, Grow, Unbook
 from pf_queue.admission.core.pool import Pool, Tuning
-from pf_queue.admission.core.replant import replanted
 from pf_queue.admission.core.workloads import Why
 from pf_queue.admission.domain import (
     Admitted,
@@ -40,10 +39,11 @@ from pf_queue.admission.domain import (
 )
 from pf_queue.admission.layout import Layout, PoolId
 from pf_queue.admission.pace import Pace
+from pf_queue.admission.planting import Arrangement, Planted, plant, replant
 from pf_queue.admission.records import Records
 from pf_queue.admission.refusals import mismatch, require_declared, require_possible, still_over, submitted_before
 from pf_queue.admission.requeue import following
-from pf_queue.admission.restore import fill, resources_of, workload_of
+from pf_queue.admission.restore import workload_of
 from pf_queue.quota.domain import QueueState
 
 REMEMBERED = 10_000
@@ -76,18 +76,30 @@ class Engine:
 
     def arrange(self, layout: Layout, now: int) -> None:
         """The queues or the machines have changed."""
+        self.take_over(self.arranged(layout, now))
+
+    def arranged(self, layout: Layout, now: int) -> Arrangement:
+        """What becomes of all pools then. Changes nothing: a thread may ask, if nothing else is changed meanwhile."""
         self._require_queues(layout)
-        before, self._layout = self._layout, layout
-        for id_ in [id_ for id_ in self.pools if id_ not in layout.pools]:
-            del self.pools[id_]
-            self._dirty.pop(id_, None)
+        before = self._layout
         moved = {name for name, id_ in layout.pool_of.items() if before.pool_of.get(name, id_) != id_}
         mixed = {pool_of[name] for name in moved for pool_of in (before.pool_of, layout.pool_of)}
+        on_record = self._on_record(layout) if mixed else {}
+        planted: dict[PoolId, Planted] = {}
         for id_, wanted in sorted(layout.pools.items()):
             if before.pools.get(id_) != wanted:
                 old = None if id_ in mixed else self.pools.get(id_)
-                on_record = self._on_record()[id_] if id_ in mixed else []
-                self._plant(id_, old, on_record, now)
+                on = on_record.get(id_, ())
+                planted[id_] = replant(wanted, old, now) if old else plant(wanted, on, self._tuning, now)
+        return Arrangement(layout, planted, now)
+
+    def take_over(self, arrangement: Arrangement) -> None:
+        """Goes on with what was arranged for the state as it is."""
+        self._layout = arrangement.layout
+        for id_ in [id_ for id_ in self.pools if id_ not in self._layout.pools]:
+            del self.pools[id_]
+            self._dirty.pop(id_, None)
+        self._set(arrangement.planted, arrangement.now)
 
     def restore(self, records: Iterable[Record], now: int) -> None:
         """Takes in what was stored, into pools that are empty."""
@@ -95,9 +107,8 @@ class Engine:
             self._number = max(self._number, record.number)
             self.records[record.id] = record
             self._attempts[record.spec.key.job] = record.id
-        on_record = self._on_record()
-        for id_ in self.pools:
-            self._plant(id_, None, on_record[id_], now)
+        on_record, layouts = self._on_record(self._layout), self._layout.pools
+        self._set({id_: plant(layouts[id_], on_record[id_], self._tuning, now) for id_ in self.pools}, now)
 
     @property
     def decided(self) -> int:
@@ -374,24 +385,15 @@ class Engine:
     def _pool(self, queue: str) -> Pool:
         return self.pools[self._layout.pool_of[queue]]
 
-    def _on_record(self) -> Mapping[PoolId, list[Record]]:
+    def _on_record(self, layout: Layout) -> Mapping[PoolId, list[Record]]:
         found: defaultdict[PoolId, list[Record]] = defaultdict(list)
         for record in self.records.values():
-            found[self._layout.pool_of[record.spec.queue]].append(record)
+            found[layout.pool_of[record.spec.queue]].append(record)
         return found
 
-    def _plant(self, id_: PoolId, old: Pool | None, on_record: Sequence[Record], now: int) -> None:
-        """Makes a pool anew, with what the old one holds; if there is none, with what is on record."""
-        wanted = self._layout.pools[id_]
-        space = wanted.space(old.yard.tree.space.names[1:] if old else resources_of(on_record))
-        tree, machines = wanted.tree(space), wanted.machines(space)
-        if old is None:
-            pool = Pool(tree, machines, self._tuning)
-            fill(pool, on_record, now)
-        else:
-            pool = replanted(old, tree, machines, now)
-        self.pools[id_] = pool
-        self._dirty[id_] = None
-        kept = old.bookings if old else [record.id for record in on_record if record.kept_until]
-        for each in [each for each in kept if each not in pool.bookings]:
-            self._apply(Unbook(each), now)
+    def _set(self, planted: Mapping[PoolId, Planted], now: int) -> None:
+        for id_, each in planted.items():
+            self.pools[id_] = each.pool
+            self._dirty[id_] = None
+            for unbooked in each.unbooked:
+                self._apply(Unbook(unbooked), now)

@@ -99,6 +99,8 @@ class Leading:
         self._calls: deque[_Call[Any]] = deque()
         self._rung = asyncio.Event()
         self._refreshing = asyncio.Lock()
+        self._changing = asyncio.Lock()
+        """Held by whoever changes the state, or has a thread look at it."""
         self._engine: Engine | None = None
         self._lease: Lease | None = None
         self._aside: dict[str, Record] = {}
@@ -177,8 +179,9 @@ class Leading:
         try:
             while not watching.done():
                 await self._pause(engine)
-                await self._turn(engine, lease)
-                await self._engines.rest(self._now())
+                async with self._changing:
+                    await self._turn(engine, lease)
+                    await self._engines.rest(self._now())
             watching.result()
         finally:
             # At once: what this engine knows may never be stored.
@@ -192,7 +195,7 @@ class Leading:
         async with self._database.change() as change:
             await self._fence(change, lease)
             self._set_clock(micros(change.time))
-        with uncollected():
+        with uncollected(stays=True):
             engine = await self._read()
         seconds = round(self._clock.monotonic() - begun, 3)
         told = {"workloads": len(engine.records), "seconds": seconds, "fence": lease.fence}
@@ -292,9 +295,19 @@ class Leading:
         # One after the other, so that an older layout never comes after a newer one.
         async with self._refreshing:
             async with self._database.snapshot() as snapshot:
-                tree, layout = await self._store.tree(snapshot), await self._layouts.read(snapshot)
+                tree = await self._store.tree(snapshot)
+                if tree == self._tree:
+                    return
+                layout = await self._layouts.read(snapshot)
+            await self._arrange(engine, layout, tree)
+
+    async def _arrange(self, engine: Engine, layout: Layout, tree: tuple[int, ...]) -> None:
+        """In a thread, because with many who wait it may take seconds, and the lease must be renewed meanwhile."""
+        async with self._changing:
+            with uncollected(stays=False):
+                arrangement = await asyncio.to_thread(engine.arranged, layout, self._now())
             if engine is self._engine:
-                engine.arrange(layout, self._now())
+                engine.take_over(arrangement)
                 self._tree = tree
                 self._rung.set()
 

@@ -23,7 +23,7 @@ from pf_queue.admission.journal.inputs import (
     Submit,
     Turn,
 )
-from pf_queue.admission.layout import Layout
+from pf_queue.admission.planting import Arrangement
 
 
 class Log(Protocol):
@@ -56,13 +56,12 @@ class RecordedEngine(Engine):
         super().restore(known, now)
         self._begin(known, now)
 
-    def arrange(self, layout: Layout, now: int) -> None:
-        before, pools = self._layout, dict(self.pools)
-        # Refused before anything is changed.
-        super().arrange(layout, now)
+    def take_over(self, arrangement: Arrangement) -> None:
+        layout, before, pools = arrangement.layout, self._layout, dict(self.pools)
+        super().take_over(arrangement)
         # Machines may be reported again and again, and what admission knows of them is the same.
         if (self.pools, layout.pool_of, layout.states) != (pools, before.pool_of, before.states):
-            self._inputs.append(Arrange(layout, now))
+            self._inputs.append(Arrange(layout, arrangement.now))
 
     def submit(self, spec: Spec, now: int) -> Record:
         self._inputs.append(Submit(spec, now))
@@ -147,7 +146,7 @@ class RecordedEngine(Engine):
         records = tuple(self.records.values())
         fresh = Engine(self._tuning, self._patience)
         fresh.arrange(self.layout, now)
-        with uncollected():
+        with uncollected(stays=True):
             await asyncio.to_thread(fresh.restore, records, now)
             if self._inputs:
                 return False
