@@ -13,7 +13,7 @@ from pf_queue.admission.core.yard import Yard
 
 GUARANTEED = 8
 """Searches of one round for those who have a right to what they ask for, for one of the others."""
-QUEUES = 256
+QUEUES = 64
 """Queues of which one round looks whether their first is before somebody who runs there."""
 
 
@@ -43,9 +43,12 @@ class Claims:
         """Somebody waits no more."""
         self._tried.pop(id_, None)
 
-    def helped(self, wish: Wish) -> None:
-        """Others leave for somebody; whoever comes after may have the same right."""
+    def helped(self, wish: Wish) -> Wish | None:
+        """Others leave for somebody. Returns whoever comes after and has a right to the same."""
         self._superior[wish.queue] = None
+        after = self._contest.after(wish)
+        barrier = self._contest.barrier(after.id, after.tier) if after else None
+        return after if after and barrier and self.guaranteed(barrier.place, after) else None
 
     def in_vain(self, wish: Wish, changes: int) -> None:
         """Nobody can leave for somebody, as long as nothing changes."""

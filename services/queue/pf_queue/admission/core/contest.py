@@ -34,8 +34,7 @@ class Contest:
     def enter(self, wish: Wish) -> None:
         """Somebody begins to wait."""
         stand = self._stand(wish.queue)
-        place = stand.place
-        shape = self._tournament.shapes.own(wish.tier, wish.amounts, place.reach, wish.user if place.per_user else "")
+        shape = self._own(wish, stand)
         self._wishes[wish.id, wish.tier] = (wish, shape)
         if stand.join(shape, (wish.order, wish.id)):
             self._winner = None
@@ -95,6 +94,16 @@ class Contest:
         stand = self._stand(queue)
         front = stand.front(Tier.BASE)
         return self._first_of(stand, front[1]) if front else None
+
+    def after(self, wish: Wish) -> Wish | None:
+        """Who is first now of those of a queue who want the same as one who has left."""
+        stand = self._stand(wish.queue)
+        shape = self._own(wish, stand)
+        return self._first_of(stand, shape) if shape in stand.lines else None
+
+    def _own(self, wish: Wish, stand: Stand) -> Shape:
+        place = stand.place
+        return self._tournament.shapes.own(wish.tier, wish.amounts, place.reach, wish.user if place.per_user else "")
 
     def _stand(self, queue: str) -> Stand:
         return self._tournament.stands[self._tree.by_name[queue].index]

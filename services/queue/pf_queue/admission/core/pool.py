@@ -5,7 +5,7 @@ Nothing here looks at a clock, at a file or at chance. Whoever gives a pool the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
@@ -256,15 +256,17 @@ class Pool:
         """The next round looks at all who wait, whenever it is."""
         self._looked, self._seen = now - self.tuning.rebalance, self._changes - 1
 
-    def _make_room(self, claims: Sequence[Wish], now: int) -> Iterator[Decision]:
-        for wish in claims:
-            decided = self._plan(wish, now)
-            if decided is None:
-                self.claims.in_vain(wish, self._changes)
-            else:
-                self.claims.helped(wish)
+    def _make_room(self, claims: Iterable[Wish], now: int) -> Iterator[Decision]:
+        for claim in claims:
+            wish: Wish | None = claim
+            while wish is not None:
+                decided = self._plan(wish, now)
+                if decided is None:
+                    self.claims.in_vain(wish, self._changes)
+                    break
                 self._look_again(now)
                 yield from decided
+                wish = self.claims.helped(wish)
 
     def _plan(self, wish: Wish, now: int) -> list[Decision] | None:
         workload = self.waiting[wish.id]

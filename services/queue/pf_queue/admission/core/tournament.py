@@ -26,7 +26,7 @@ from pf_queue.admission.core.stands import Entry, Key, Stand
 from pf_queue.admission.core.wishes import Tier
 
 _NONE = (None, 0)
-INNER = 256
+INNER = 16
 """Places below which there are others, of which one look asks who would be first there."""
 CROWD = 1024
 """Each time a heap has grown by so many, the entries are taken out that stand for nobody any more."""
