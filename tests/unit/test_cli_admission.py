@@ -208,6 +208,17 @@ def test_top_of_a_server_that_does_not_lead_from_the_start_fails(
     assert command_line.run("queue top --watch").exit_code == 3
 
 
+@pytest.mark.parametrize("every", ["nan", "inf", "0", "-1"])
+def test_a_time_between_two_looks_is_a_time(command_line: CommandLine, every: str) -> None:
+    assert command_line.run(f"queue top --watch --every {every}").exit_code == 2
+
+
+def test_help_shows_an_example_as_it_is_written(command_line: CommandLine) -> None:
+    lines = command_line.run("queue simulate --help").stdout.splitlines()
+    at = lines.index("  gone:")
+    assert lines[at + 1 : at + 3] == ["    - {cluster: default-cluster, name: node-1}", ""]
+
+
 def test_every_reason_is_told_of_in_the_page_on_admission() -> None:
     page = (ROOT / "docs" / "howto" / "admission.md").read_text()
     assert [reason for reason in PendingReason if reason and f"\n| `{reason}` |" not in page] == []

@@ -123,6 +123,12 @@ def test_a_damaged_file_fails_and_the_others_are_replayed(rounds: Path, tmp_path
     assert "rounds-1.jsonl.gz  is no log of rounds" in run(tmp_path).stdout
 
 
+def test_a_folder_without_a_log_fails(tmp_path: Path) -> None:
+    result = run(tmp_path, "--summary")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert f"there is no log of rounds in {str(tmp_path)!r}" in result.stderr
+
+
 def test_a_file_that_is_deleted_meanwhile_is_left_out(rounds: Path, tmp_path: Path) -> None:
     for path in segments(rounds):
         (tmp_path / path.name).write_bytes(path.read_bytes())

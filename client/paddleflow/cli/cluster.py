@@ -208,7 +208,7 @@ def nodes(invocation: Invocation, clusternames: str, queuename: str, labels: str
 @click.argument("file", type=click.File("rb"))
 @pass_invocation
 def report(invocation: Invocation, file: BinaryIO) -> None:
-    r"""Tell a cluster which machines it has, in place of all told before.
+    """Tell a cluster which machines it has, in place of all told before.
 
     FILE (`-`: the input) is YAML or JSON:
 
@@ -221,7 +221,7 @@ def report(invocation: Invocation, file: BinaryIO) -> None:
             labels: {zone: a}            # may be left out
             schedulable: true            # may be left out
             dedicatedQueue: team-a       # may be left out
-    """
+    """  # noqa: D301 -- a sign to click that lines stay as they are
     told = read_report(file.read())
     clusters = invocation.paddleflow().clusters
     revision = told.revision or clusters.get(told.cluster).revision + 1

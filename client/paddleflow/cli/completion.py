@@ -31,13 +31,13 @@ Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    r"""Print what makes a shell complete commands, options and names.
+    """Print what makes a shell complete commands, options and names.
 
     \b
     bash:  echo 'eval "$(paddleflow completion bash)"' >> ~/.bashrc
     zsh:   echo 'eval "$(paddleflow completion zsh)"' >> ~/.zshrc
     fish:  paddleflow completion fish > ~/.config/fish/completions/paddleflow.fish
-    """
+    """  # noqa: D301 -- a sign to click that lines stay as they are
     kind = get_completion_class(shell)
     if kind is None:
         raise click.UsageError(f"click completes nothing in {shell}")

@@ -17,7 +17,7 @@ from paddleflow.cli.failure import REFUSED
 from paddleflow.cli.parameters import moment
 from paddleflow.cli.replay_lines import told_event
 from paddleflow.cli.verbs import Invocation, Verb, pass_invocation
-from paddleflow.problems import FailedPrecondition
+from paddleflow.problems import FailedPrecondition, NotFound
 
 Event: TypeAlias = Mapping[str, Any]
 GROUP, NAME = "paddleflow.rounds", "replay"
@@ -64,6 +64,8 @@ def replay(
         tally.count(event)
         if (shown := chosen.part(event)) is not None and not summary:
             printer.line(told_event(shown, printer.form))
+    if tally.empty:
+        raise NotFound(f"there is no log of rounds in {str(path)!r}: the service makes one in the folder of {FOLDER}")
     printer.line(told_event(tally.event, printer.form))
     if tally.failed:
         click.get_current_context().exit(REFUSED)
@@ -144,6 +146,10 @@ class Tally:
                 self.torn += event["torn"]
             case "unreadable":
                 self.unreadable += 1
+
+    @property
+    def empty(self) -> bool:
+        return self.segments == self.unreadable == 0
 
     @property
     def failed(self) -> bool:

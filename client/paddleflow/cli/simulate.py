@@ -52,7 +52,7 @@ class Flags(TypedDict):
 @click.option("--username", shell_complete=complete_user, help="Whose it would be; else yours.")
 @pass_invocation
 def simulate(invocation: Invocation, file: BinaryIO | None, **flags: Unpack[Flags]) -> None:
-    r"""Say what would be decided if workloads were submitted, queues changed, or machines came and went.
+    """Say what would be decided if workloads were submitted, queues changed, or machines came and went.
 
     Nothing is changed. The options tell of one workload; a file tells of more:
 
@@ -67,7 +67,7 @@ def simulate(invocation: Invocation, file: BinaryIO | None, **flags: Unpack[Flag
       - {cluster: default-cluster, name: node-1}
 
     What is not said of a queue stays as it is. Only root may suppose other queues and machines.
-    """
+    """  # noqa: D301 -- a sign to click that lines stay as they are
     user = invocation.configuration().user or SUPPOSED
     given = any(value is not None for value in flags.values())
     if given == (file is not None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 60.0
 """Seconds for which a server that answered before may be away, as it is while another instance takes the lead."""
+LONGEST = 86_400
+"""Seconds between two looks at most."""
 USUAL_WEIGHT = 100
 """The weight at which the share that is shown is just the part that a queue borrows of what it could."""
 HEADINGS = [
@@ -58,13 +61,25 @@ class Look:
         return self.loads.get(queue.name, QueueLoad(queue.name))
 
 
+def _number(context: click.Context, parameter: click.Parameter, value: float) -> float:
+    # No range leaves it out, as it is neither below nor above anything.
+    if math.isnan(value):
+        raise click.BadParameter("nan is no number.", context, parameter)
+    return value
+
+
 @click.command("top", cls=Verb)
 @click.argument("queuename", required=False, shell_complete=complete_queue)
 @click.option("-cn", "--clustername", default="", shell_complete=complete_cluster, help="Only this cluster.")
 @click.option("-r", "--resource", default="", help="Only these resources: cpu,memory.")
 @click.option("-w", "--watch", "watching", is_flag=True, help="Look again and again, until interrupted.")
 @click.option(
-    "--every", type=click.FloatRange(min=0.1), default=2.0, show_default=True, help="Seconds between two looks."
+    "--every",
+    type=click.FloatRange(0.1, LONGEST),
+    default=2.0,
+    show_default=True,
+    callback=_number,
+    help="Seconds between two looks.",
 )
 @pass_invocation
 def top(

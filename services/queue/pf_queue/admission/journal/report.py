@@ -110,8 +110,11 @@ def _named(kind: str, job: str, queue: str, told: Mapping[str, str | int] | None
     return {"kind": kind, "job": job, "queue": queue, "told": dict(told or {})}
 
 
+SIGNS: Mapping[DecisionKind, str] = {DecisionKind.ADMIT: "+", DecisionKind.GROW: "+", DecisionKind.EVICT: "-"}
+
+
 def _decision(decided: Decided) -> Event:
-    sign = "-" if decided.kind is DecisionKind.EVICT else "+"
+    sign = SIGNS.get(decided.kind, "")
     return {
         "kind": decided.kind.value,
         "job": str(decided.key),
