@@ -7,12 +7,14 @@ victim is needed, and what was right when a victim was chosen is right still.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from heapq import heapify, heappop, heapreplace
 from math import inf
 
-from pf_queue.admission.core.amounts import Vector
+from pf_queue.admission.core.amounts import Vector, plus, times
 from pf_queue.admission.core.places import Place, Reach
 from pf_queue.admission.core.workloads import Holding, Why, Workload
 from pf_queue.admission.core.yard import Yard
@@ -46,7 +48,9 @@ class _Search:
         self._place = yard.place(workload.queue)
         self._base = workload.base
         self._now = now
-        self._shrunk: dict[str, Victim] = {}
+        self._shrunk: dict[str, tuple[int, ...]] = {}
+        """How much of the surplus of each role has been chosen so far."""
+        self._elastic: dict[tuple[int, tuple[int, ...]], list[tuple[float, int, Place, list[Holding]]]] = {}
         self._gone: set[str] = set()
         self._ranked: dict[tuple[int, tuple[int, ...]], list[tuple[float, int, Place]]] = {}
 
@@ -63,15 +67,16 @@ class _Search:
         kept = self._spare(taken)
         right = all(self._still_right(victim) for victim in kept)
         self._put_back(kept)
-        gone = {victim.holding.workload.id for victim in kept if victim.counts is None}
-        kept = [victim for victim in kept if victim.counts is None or victim.holding.workload.id not in gone]
-        return kept if right else None
+        return _together(kept) if right else None
 
     def _note(self, victim: Victim) -> None:
         if victim.counts is None:
             self._gone.add(victim.holding.workload.id)
         else:
-            self._shrunk[victim.holding.workload.id] = victim
+            self._shrunk[victim.holding.workload.id] = plus(self._taken(victim.holding), victim.counts)
+
+    def _taken(self, holding: Holding) -> tuple[int, ...]:
+        return self._shrunk.get(holding.workload.id, (0,) * len(holding.surplus))
 
     def _put_back(self, victims: Sequence[Victim]) -> None:
         for victim in victims:
@@ -87,10 +92,30 @@ class _Search:
             # Who leaves as a whole keeps no surplus.
             if id_ in gone or self._ledger.refusal(self._place, self._base) is not None:
                 self._ledger.refund(victim.place, victim.amounts)
-                kept.append(victim)
+                kept.append(victim if id_ in gone else self._least(victim))
                 if victim.counts is None:
                     gone.add(id_)
         return kept[::-1]
+
+    def _least(self, victim: Victim) -> Victim:
+        """With no more of its surplus than it takes, if all others leave."""
+        if victim.counts is None:
+            return victim
+        for index, role in enumerate(victim.holding.workload.roles):
+            fewer = range(0, victim.counts[index], role.step)
+            steps = bisect_left(fewer, True, key=partial(self._would_do, victim, index))
+            if steps < len(fewer):
+                spared, victim = victim, _with(victim, index, fewer[steps])
+                self._ledger.charge(victim.place, plus(spared.amounts, times(victim.amounts, -1)))
+        return victim
+
+    def _would_do(self, victim: Victim, role: int, count: int) -> bool:
+        """True if it is enough that a victim gives back only so much of a role."""
+        spared = plus(victim.amounts, times(_with(victim, role, count).amounts, -1))
+        self._ledger.charge(victim.place, spared)
+        enough = self._ledger.refusal(self._place, self._base) is None
+        self._ledger.refund(victim.place, spared)
+        return enough
 
     def _still_right(self, victim: Victim) -> bool:
         """True if all have left and what was said of a victim holds still."""
@@ -101,28 +126,42 @@ class _Search:
     def _choose(self, full: Place, lacking: Sequence[int]) -> Victim | None:
         if self._place.reach is Reach.NOBODY:
             return self._surplus(full, lacking)
-        return self._surplus(full, lacking) or self._borrower(full, lacking) or self._inferior(full, lacking)
+        return self._surplus(full, lacking) or self._borrower(full, lacking) or self._inferior(lacking)
 
     def _surplus(self, full: Place, lacking: Sequence[int]) -> Victim | None:
-        """Surplus of whoever borrows most, the newest first."""
-        queues = [
-            place for name, ids in self._yard.elastic.items() if ids and full in (place := self._yard.place(name)).path
-        ]
-        for place in sorted(queues, key=lambda place: (-self._ledger.share(place), place.index)):
-            for id_ in reversed(self._yard.elastic[place.name]):
-                holding = self._yard.holdings[id_]
-                if not holding.leaving and (victim := self._less(holding, place, full, lacking)) is not None:
-                    return victim
+        """Surplus of whoever borrows most; in a queue of low priorities first, then of newcomers.
+
+        Whoever has nothing left to give that is of use here is not looked at again in this search.
+        """
+        key = (full.index, tuple(lacking))
+        ranked = self._elastic.get(key)
+        if ranked is None:
+            ranked = self._elastic[key] = [
+                (-self._ledger.share(place), place.index, place, self._yard.with_surplus(name))
+                for name, line in self._yard.elastic.items()
+                if line and full in (place := self._yard.place(name)).path
+            ]
+            heapify(ranked)
+        while ranked:
+            recorded, index, place, givers = ranked[0]
+            share = -self._ledger.share(place)
+            if share > recorded:
+                heapreplace(ranked, (share, index, place, givers))
+            elif not givers:
+                heappop(ranked)
+            elif (victim := self._less(givers[-1], place, full, lacking)) is not None:
+                return victim
+            else:
+                givers.pop()
         return None
 
     def _less(self, holding: Holding, place: Place, full: Place, lacking: Sequence[int]) -> Victim | None:
         """A workload without as much of its surplus as it takes."""
-        if holding.workload.id in self._shrunk:
-            return None
         counts = [0] * len(holding.surplus)
         amounts = holding.taken_by(counts)
+        taken = self._taken(holding)
         for index, role in enumerate(holding.workload.roles):
-            left = (holding.surplus[index] - holding.shrinking[index]) // role.step
+            left = (holding.surplus[index] - holding.shrinking[index] - taken[index]) // role.step
             missing = {r: self._missing(full, r) - amounts[r] for r in lacking if role.each[r]}
             wanted = max((-(-amount // (role.each[r] * role.step)) for r, amount in missing.items()), default=0)
             counts[index] = min(left, max(0, wanted)) * role.step
@@ -192,8 +231,8 @@ class _Search:
     def _whole(self, holding: Holding, at: Place, why: Why) -> Victim:
         """All that a workload still has in this search."""
         amounts = holding.staying
-        if (shrunk := self._shrunk.get(holding.workload.id)) is not None:
-            amounts = tuple(a - b for a, b in zip(amounts, shrunk.amounts, strict=True))
+        if holding.workload.id in self._shrunk:
+            amounts = plus(amounts, times(holding.taken_by(list(self._taken(holding))), -1))
         return Victim(holding, None, amounts, at, why)
 
     def _may_take(self, victim: Victim, mine: Place, theirs: Place) -> bool:
@@ -210,9 +249,9 @@ class _Search:
     def _guaranteed(self, mine: Place) -> bool:
         return self._ledger.rank(mine, self._base) == 0.0
 
-    def _inferior(self, full: Place, lacking: Sequence[int]) -> Victim | None:
+    def _inferior(self, lacking: Sequence[int]) -> Victim | None:
         """Somebody of lower priority in the same queue."""
-        if self._place.reach is not Reach.ALL or full not in self._place.path:
+        if self._place.reach is not Reach.ALL:
             return None
         lower = next(self._in_order(self._place, lacking, below=self._workload.priority), None)
         return self._whole(lower, self._place, Why.PRIORITY) if lower else None
@@ -231,3 +270,23 @@ class _Search:
         own, other = self._place.path[::-1], victim.path[::-1]
         depth = next(depth for depth, (a, b) in enumerate(zip(own, other, strict=False)) if a is not b)
         return own[depth], other[depth]
+
+
+def _with(victim: Victim, role: int, count: int) -> Victim:
+    """The same with another number of replicas of a role."""
+    counts = [count if index == role else other for index, other in enumerate(victim.counts or ())]
+    return replace(victim, counts=tuple(counts), amounts=victim.holding.taken_by(counts))
+
+
+def _together(victims: Sequence[Victim]) -> list[Victim]:
+    """Each workload once: as a whole if it leaves, or else with all that it gives back."""
+    found: dict[str, Victim] = {}
+    for victim in victims:
+        before = found.setdefault(victim.holding.workload.id, victim)
+        if victim.counts is None:
+            found[victim.holding.workload.id] = victim
+        elif before is not victim and before.counts is not None:
+            found[victim.holding.workload.id] = replace(
+                before, counts=plus(before.counts, victim.counts), amounts=plus(before.amounts, victim.amounts)
+            )
+    return list(found.values())

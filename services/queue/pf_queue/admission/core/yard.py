@@ -26,10 +26,10 @@ class Yard:
         """What is going to be held when all who were told to leave have left, and those they leave for have started."""
         self.holdings: dict[str, Holding] = {}
         self.by_queue: defaultdict[str, dict[str, Holding]] = defaultdict(dict)
-        self.elastic: defaultdict[str, dict[str, None]] = defaultdict(dict)
-        """By queue, the workloads that have surplus."""
         self.staying: defaultdict[str, Line] = defaultdict(Line)
         """By queue, the workloads that were not told to leave, in the order in which they would be."""
+        self.elastic: defaultdict[str, Line] = defaultdict(Line)
+        """The same of those that have surplus, also if they were told to leave."""
         self.below: defaultdict[int, list[Place]] = defaultdict(list)
         for place in tree.places[1:]:
             self.below[place.path[1].index].append(place)
@@ -57,7 +57,7 @@ class Yard:
         self.settled.charge(place, holding.staying)
         self._enter(holding)
         if any(holding.surplus):
-            self.elastic[workload.queue][workload.id] = None
+            self.elastic[workload.queue].add(_turn(holding))
 
     def _enter(self, holding: Holding) -> None:
         workload = holding.workload
@@ -70,14 +70,20 @@ class Yard:
         if queue in self.staying:
             yield from (self.holdings[id_] for id_ in self.staying[queue].after(None))
 
+    def with_surplus(self, queue: str) -> list[Holding]:
+        """Who stays in a queue and has surplus; who would be told to leave first comes last."""
+        holdings = [self.holdings[id_] for id_ in self.elastic[queue].after(None)]
+        return [holding for holding in reversed(holdings) if not holding.leaving]
+
     def grow(self, holding: Holding, role: int, count: int) -> Vector:
         """A workload has more replicas from now on; returns what they take."""
         counts = [count if index == role else 0 for index in range(len(holding.surplus))]
         amounts, workload = holding.taken_by(counts), holding.workload
         for ledger in (self.held, self.booked, self.settled):
             ledger.charge(self.place(workload.queue), amounts)
+        if not any(holding.surplus):
+            self.elastic[workload.queue].add(_turn(holding))
         holding.surplus[role] += count
-        self.elastic[workload.queue][workload.id] = None
         return amounts
 
     def send_away(self, holding: Holding, counts: tuple[int, ...] | None) -> None:
@@ -100,8 +106,8 @@ class Yard:
         self.held.refund(place, amounts)
         self.booked.refund(place, amounts)
         self.settled.refund(place, tuple(a - b for a, b in zip(before, holding.staying, strict=True)))
-        if not any(holding.surplus):
-            self.elastic[workload.queue].pop(workload.id, None)
+        if any(counts) and not any(holding.surplus):
+            self.elastic[workload.queue].remove(_turn(holding))
         return amounts
 
     def leave(self, holding: Holding) -> Vector:
@@ -115,7 +121,8 @@ class Yard:
             self.staying[workload.queue].remove(_turn(holding))
         del self.holdings[workload.id]
         del self.by_queue[workload.queue][workload.id]
-        self.elastic[workload.queue].pop(workload.id, None)
+        if any(holding.surplus):
+            self.elastic[workload.queue].remove(_turn(holding))
         return amounts
 
 
