@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pf_queue.admission.core.amounts import Space
-from pf_queue.admission.core.places import Admission
 from pf_queue.admission.core.pool import Booking, Pool
 from pf_queue.admission.core.workloads import Holding, Role, Workload
 from pf_queue.admission.domain import Record, WorkloadState
@@ -17,15 +16,14 @@ def resources_of(records: Iterable[Record]) -> set[str]:
 
 
 def fill(pool: Pool, records: Iterable[Record], now: int) -> None:
-    """Takes what was stored into a pool that is empty. No room is kept in a queue that admits nothing."""
+    """Takes what was stored into a pool that is empty."""
     space = pool.yard.tree.space
     for record in sorted(records, key=lambda record: (record.admission, record.number)):
         if record.holds:
             pool.restore_holding(holding_of(record, space))
         elif record.state is WorkloadState.PENDING:
-            path = pool.yard.place(record.spec.queue).path
-            if record.kept_until and all(place.admission is Admission.OPEN for place in path):
-                pool.restore_booking(booking_of(record, space))
+            if record.kept_until:
+                pool.restore_booking(booking_of(record, space), now)
             else:
                 pool.submit(workload_of(record, space), now)
 

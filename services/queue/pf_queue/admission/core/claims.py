@@ -67,18 +67,21 @@ class Claims:
         chosen = sorted([*guaranteed[: self._guaranteed], *others], key=lambda wish: wish.order)
         return chosen, len(guaranteed) > self._guaranteed > 0
 
-    def guaranteed(self, full: Place, wish: Wish) -> bool:
-        """True if a wish is within a guarantee somewhere below the place that holds it up."""
+    def guaranteed(self, wish: Wish) -> bool:
+        """True if a wish is within a guarantee somewhere below a place that has no room."""
         path = self._yard.place(wish.queue).path
-        return any(self._yard.settled.rank(place, wish.amounts) == 0.0 for place in path[: path.index(full)])
+        within = next((at for at in path[:-1] if self._yard.settled.rank(at, wish.amounts) == 0.0), None)
+        return within is not None and any(
+            len(at.path) < len(within.path) for at, _ in self._yard.booked.refusals(path[0], wish.amounts)
+        )
 
     def _split(self, held_up: Sequence[tuple[Place, Wish]], changes: int) -> tuple[list[Wish], list[Wish]]:
         """Those for whom nobody was sought since something changed: who has a right, and who has not; each in order."""
         guaranteed: dict[str, Wish] = {}
         others: dict[str, Wish] = {}
-        for place, wish in held_up:
+        for _, wish in held_up:
             if wish.tier is Tier.BASE and self._tried.get(wish.id) != changes and wish.id not in guaranteed:
-                (guaranteed if self.guaranteed(place, wish) else others)[wish.id] = wish
+                (guaranteed if self.guaranteed(wish) else others)[wish.id] = wish
         by_order = [sorted(wishes.values(), key=lambda wish: wish.order) for wishes in (guaranteed, others)]
         return by_order[0], by_order[1]
 
@@ -87,7 +90,7 @@ class Claims:
         known, self._superior = self._superior, {}
         for queue in dict.fromkeys((*known, *self._some_queues())):
             lowest = next(self._yard.last(queue), None)
-            first = self._contest.first(queue) if lowest else None
+            first = self._contest.first(queue) if lowest and self._yard.place(queue).open else None
             if lowest and first and -lowest.workload.priority > first.order[0]:
                 barrier = self._contest.barrier(first.id, Tier.BASE)
                 if barrier:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pf_queue.admission.core.amounts import JOBS, Vector
 from pf_queue.admission.core.places import Place
@@ -93,12 +93,15 @@ class Ledger:
 
     def refusal(self, place: Place, amounts: Vector) -> tuple[Place, list[int]] | None:
         """The first place on the way up without room, and for which resources; None if there is room everywhere."""
+        return next(self.refusals(place, amounts), None)
+
+    def refusals(self, place: Place, amounts: Vector) -> Iterator[tuple[Place, list[int]]]:
+        """All places on the way up without room, and for which resources."""
         need = amounts
         for at in place.path:
             if not self.fits(at, amounts, need):
-                return at, self.lacks(at, amounts, need)
+                yield at, self.lacks(at, amounts, need)
             need = self.passes(at, need)
-        return None
 
     def share(self, at: Place) -> float:
         """What a place borrows of what it could, by its dominant resource and weight; 0 if it borrows nothing."""

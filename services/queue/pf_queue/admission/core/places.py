@@ -105,6 +105,11 @@ class Place:
         self.limit: Vector = self.max
         """At the root, what all may draw together beyond what is withheld from lending; the ceiling if nothing is."""
 
+    @property
+    def open(self) -> bool:
+        """True if something may be admitted here."""
+        return all(at.admission is Admission.OPEN for at in self.path)
+
     def __repr__(self) -> str:
         return f"Place({self.name!r})"
 

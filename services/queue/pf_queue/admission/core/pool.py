@@ -14,6 +14,7 @@ from pf_queue.admission.core.claims import Claims
 from pf_queue.admission.core.contest import Contest
 from pf_queue.admission.core.decisions import Admit, Book, Decision, Evict, Grow, Unbook
 from pf_queue.admission.core.machines import Machines
+from pf_queue.admission.core.passing import Passing
 from pf_queue.admission.core.places import Admission, Place, Tree
 from pf_queue.admission.core.reclaim import Victim, plan
 from pf_queue.admission.core.waiting import Waiting
@@ -51,16 +52,6 @@ class Booking:
     """True if nobody leaves for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Passed:
-    """Who is first of those held up at a place, and since when."""
-
-    id: str
-    since: int
-    admitted: int
-    """How many had been admitted by then."""
-
-
 class Pool:
     """Who waits for one pool of machines, and who has it."""
 
@@ -82,7 +73,7 @@ class Pool:
         self._later: list[tuple[int, str]] = []
         self._shields: list[int] = []
         """When shields end."""
-        self._passed: dict[int, _Passed] = {}
+        self.passing = Passing(tuning.patience)
         self._admitted = 0
         self._looked = -tuning.rebalance
         self._changes = 0
@@ -108,10 +99,14 @@ class Pool:
         self._wish_surplus(holding)
         self._expect_shield(holding)
 
-    def restore_booking(self, booking: Booking) -> None:
-        """Room is kept for a workload since before."""
-        self.waiting[booking.workload.id] = booking.workload
-        self._book(booking.workload, booking.deadline, starving=booking.starving)
+    def restore_booking(self, booking: Booking, now: int) -> None:
+        """Room is kept for a workload since before; no longer, if it could not start there."""
+        workload = booking.workload
+        if not self.yard.place(workload.queue).open or not self._could_run(workload):
+            self.submit(workload, now)
+            return
+        self.waiting[workload.id] = workload
+        self._book(workload, booking.deadline, starving=booking.starving)
 
     def cancel(self, id_: str) -> None:
         """A workload waits no more."""
@@ -168,6 +163,8 @@ class Pool:
             times.append(self._shields[0])
         if self._changes != self._seen and len(self.contest):
             times.append(self._looked + self.tuning.rebalance)
+        if self.passing.due is not None:
+            times.append(max(self.passing.due, self._looked + self.tuning.rebalance))
         return min(times, default=None)
 
     def _drain(self, now: int) -> Iterator[Decision]:
@@ -200,7 +197,7 @@ class Pool:
         looked_at = [booking for id_ in self._unserved if (booking := self.bookings.get(id_))]
         self._unserved = {}
         refused: set[tuple[str, Vector]] = set()
-        for booking in sorted(looked_at, key=lambda booking: booking.starving):
+        for booking in sorted(looked_at, key=lambda each: (each.starving, each.deadline, each.workload.order)):
             workload = booking.workload
             wish = (workload.queue, workload.base)
             # Of a thousand that want the same, one is enough to know.
@@ -275,7 +272,7 @@ class Pool:
             return None
         victims = plan(self.yard, workload, now)
         # Room that becomes free by itself is for whoever comes first then, but for those who have a right to it.
-        if victims is None or not (victims or self.claims.guaranteed(barrier.place, wish)):
+        if victims is None or not (victims or self.claims.guaranteed(wish)):
             return None
         return self._send_away(workload, victims, now)
 
@@ -288,22 +285,11 @@ class Pool:
         return decided
 
     def _keep_for_starving(self, held_up: Sequence[tuple[Place, Wish]], now: int) -> Iterator[Decision]:
-        """Keeps room for whoever is first at a place and has been passed over for too long."""
-        firsts: dict[int, Wish] = {}
-        for place, wish in held_up:
-            if wish.tier is Tier.BASE and (place.index not in firsts or wish.order < firsts[place.index].order):
-                firsts[place.index] = wish
-        kept = {booking.workload.id for booking in self.bookings.values() if booking.starving}
-        passed: dict[int, _Passed] = {}
-        for index, wish in firsts.items():
-            before = self._passed.get(index)
-            known = before if before and before.id == wish.id else _Passed(wish.id, now, self._admitted)
-            passed[index] = known
-            overtaken = self._admitted > known.admitted and now >= known.since + self.tuning.patience
-            if overtaken and not kept and wish.id in self.waiting and wish.id not in self.bookings:
-                kept.add(wish.id)
-                yield self._book(self.waiting[wish.id], now + self.tuning.hold, starving=True)
-        self._passed = passed
+        """Keeps room for whoever is first at a place and has been passed over for too long; for one at a time."""
+        waits = [wish for wish in held_up if self.contest.wish(wish[1].id, wish[1].tier)]
+        starving = self.passing.too_long(waits, self.yard.tree.space.names, self.yard.booked, now)
+        if starving and not any(booking.starving for booking in self.bookings.values()):
+            yield self._book(self.waiting[starving[0].id], now + self.tuning.hold, starving=True)
 
     def _expect_shield(self, holding: Holding) -> None:
         """Who could not be taken because of a shield can be, when it ends."""
@@ -325,7 +311,9 @@ class Pool:
         self.claims.went(workload.id)
         none = [0] * len(workload.roles)
         holding = Holding(workload, now, self._admitted, list(none), list(none))
+        place = self.yard.place(workload.queue)
         self.yard.take(holding, booked=booked, settled=settled)
+        self.passing.admitted(place, self.yard.tree.space.names, workload.base, now)
         self._wish_surplus(holding)
         return Admit(workload.id)
 

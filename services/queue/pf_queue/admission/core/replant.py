@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pf_queue.admission.core.amounts import Space, Vector
 from pf_queue.admission.core.machines import Machines
-from pf_queue.admission.core.places import Admission, Tree
+from pf_queue.admission.core.places import Tree
 from pf_queue.admission.core.pool import Pool
 from pf_queue.admission.core.workloads import Holding, Workload
 
@@ -14,18 +14,17 @@ from pf_queue.admission.core.workloads import Holding, Workload
 def replanted(pool: Pool, tree: Tree, machines: Machines, now: int) -> Pool:
     """The same workloads in another tree. Its queues are those of before, or more; deleted ones are empty."""
     made = Pool(tree, machines, pool.tuning)
+    made.passing = pool.passing
     old = pool.yard.tree.space
     for holding in pool.yard.holdings.values():
         made.restore_holding(_moved_holding(holding, old, tree.space))
-    # Bookings come first, in their own order, in which they are served.
-    for id_ in dict.fromkeys((*pool.bookings, *pool.waiting)):
-        workload = pool.waiting[id_]
+    for workload in pool.waiting.values():
         moved = _moved(workload, old, tree.space)
         booking = pool.bookings.get(workload.id)
-        if booking is not None and all(at.admission is Admission.OPEN for at in tree.by_name[moved.queue].path):
-            made.restore_booking(replace(booking, workload=moved))
-        else:
+        if booking is None:
             made.submit(moved, now)
+        else:
+            made.restore_booking(replace(booking, workload=moved), now)
     return made
 
 
