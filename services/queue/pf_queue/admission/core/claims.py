@@ -48,7 +48,7 @@ class Claims:
         self._superior[wish.queue] = None
         after = self._contest.after(wish)
         barrier = self._contest.barrier(after.id, after.tier) if after else None
-        return after if after and barrier and self.guaranteed(barrier.place, after) else None
+        return after if after and barrier and self.guaranteed(after) else None
 
     def in_vain(self, wish: Wish, changes: int) -> None:
         """Nobody can leave for somebody, as long as nothing changes."""
