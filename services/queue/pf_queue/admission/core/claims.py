@@ -47,8 +47,7 @@ class Claims:
         """Others leave for somebody. Returns whoever comes after and has a right to the same."""
         self._superior[wish.queue] = None
         after = self._contest.after(wish)
-        barrier = self._contest.barrier(after.id, after.tier) if after else None
-        return after if after and barrier and self.guaranteed(after) else None
+        return after if after and self.guaranteed(after) else None
 
     def in_vain(self, wish: Wish, changes: int) -> None:
         """Nobody can leave for somebody, as long as nothing changes."""
