@@ -268,6 +268,19 @@ async def test_an_explanation_is_about_the_attempt_that_is_asked_for(jobs: Admis
     assert await told(1, all_attempts=True) == await told(0, all_attempts=True) == ["1 ADMIT", "1 EVICT", "2 REQUEUE"]
 
 
+async def test_an_explanation_tells_a_user_nothing_of_attempts_in_queues_of_others(jobs: AdmissionSite) -> None:
+    user, caller = await jobs.site.add_user()
+    await jobs.site.create("mine")
+    await jobs.site.grant(user, "mine")
+    await jobs.start("a", "q")
+    await jobs.release("a")
+    await jobs.submit(jobs.workload("a", "mine", attempt=2))
+    await jobs.until("a", ADMITTED)
+    request = admission_pb2.ExplainWorkloadRequest(key=jobs.key("a", 0), all_attempts=True)
+    assert [each.key.attempt for each in (await caller(request)).decisions] == [2]
+    assert [each.key.attempt for each in (await jobs.site.root(request)).decisions] == [1, 2]
+
+
 async def test_loads_are_summed_up_the_tree(jobs: AdmissionSite) -> None:
     await jobs.site.create("rich", min={"cpu": 16_000})
     await jobs.site.create("below", "q")

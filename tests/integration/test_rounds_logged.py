@@ -121,7 +121,7 @@ async def test_the_log_of_a_leader_that_is_killed_is_replayed_and_goes_on_in_the
     last = [plain(each) for turn in after for each in turn.decided]
     # What was decided in the last second before the kill may be stored, and not in the log.
     assert stored[: len(first)] == first
-    assert stored[-len(last) :] == last
+    assert stored[len(stored) - len(last) :] == last
 
 
 async def test_a_segment_that_is_full_is_followed_by_another_while_all_goes_on(

@@ -249,9 +249,11 @@ async def test_a_change_of_the_tree_is_taken_over_also_if_who_asked_for_it_has_g
         await eventually(pause.reached)
         gone.cancel()
         await asyncio.wait([gone])
+        submitted, again = submit(made), asyncio.create_task(made.refresh())
+        await made.ask(find)
+        assert not any(waits.done() for waits in (submitted, again))
         pause.let.set()
-        await submit(made)
-        await made.refresh()
+        await asyncio.gather(submitted, again)
         assert await made.ask(lambda engine, _: "two" in engine.layout.pool_of)
 
 

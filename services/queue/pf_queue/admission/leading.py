@@ -24,6 +24,7 @@ from pf_queue.admission.collecting import uncollected
 from pf_queue.admission.domain import Effects, Key, Record, Released, WorkloadState
 from pf_queue.admission.engine import Engine
 from pf_queue.admission.engines import Engines
+from pf_queue.admission.finishing import to_the_end
 from pf_queue.admission.layout import ClusterFacts, Layout
 from pf_queue.admission.store import WorkloadStore
 from pf_queue.admission.times import micros
@@ -299,17 +300,16 @@ class Leading:
                 if tree == self._tree:
                     return
                 layout = await self._layouts.read(snapshot)
-            await self._arrange(engine, layout, tree)
+            await to_the_end(self._changing, lambda: self._arrange(engine, layout, tree))
 
     async def _arrange(self, engine: Engine, layout: Layout, tree: tuple[int, ...]) -> None:
         """In a thread, because with many who wait it may take seconds, and the lease must be renewed meanwhile."""
-        async with self._changing:
-            with uncollected(stays=False):
-                arrangement = await asyncio.to_thread(engine.arranged, layout, self._now())
-            if engine is self._engine:
-                engine.take_over(arrangement)
-                self._tree = tree
-                self._rung.set()
+        with uncollected(stays=False):
+            arrangement = await asyncio.to_thread(engine.arranged, layout, self._now())
+        if engine is self._engine:
+            engine.take_over(arrangement)
+            self._tree = tree
+            self._rung.set()
 
     async def _watch_tree(self) -> None:
         """Takes over changes of queues and machines, whoever makes them."""

@@ -15,6 +15,7 @@ from pf_queue.admission.core.explain import Explanation, Reason, explain
 from pf_queue.admission.core.pool import Tuning
 from pf_queue.admission.domain import Key, Outcome, Record, Spec, WorkloadState
 from pf_queue.admission.engine import Engine
+from pf_queue.admission.finishing import to_the_end
 from pf_queue.admission.leading import Layouts, Leading
 from pf_queue.admission.listing import Listed, Place, WorkloadFilter, live
 from pf_queue.admission.loads import Load, loads
@@ -172,7 +173,9 @@ class Workloads:
             lambda engine, now: (position_of(engine, record, now), _leaving(engine, record))
         )
         attempt = 0 if all_attempts else record.spec.key.attempt
-        chosen = DecisionFilter(job=record.spec.key.job, attempt=attempt)
+        # Another attempt may have been in a queue that is not the caller's.
+        names = await self._visibility.names(self._database.newest, caller)
+        chosen = DecisionFilter(queues=names, job=record.spec.key.job, attempt=attempt)
         decisions = await self._store.decisions(self._database.newest, chosen, None, LAST_DECISIONS)
         return Story(standing, position, leaving, decisions[::-1])
 
@@ -207,8 +210,7 @@ class Workloads:
         await self._know_queues(spec.queue for spec in specs)
         if change and not caller.root:
             raise PermissionDenied("Only root may suppose other queues and machines.")
-        async with self._simulating:
-            found = await self._forecast(specs, change)
+        found = await to_the_end(self._simulating, lambda: self._forecast(specs, change))
         names = await self._visibility.names(self._database.newest, caller)
         return replace(found, decided=[each for each in found.decided if names is None or each.queue in names])
 
