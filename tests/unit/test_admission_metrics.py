@@ -48,6 +48,16 @@ def test_decisions_waits_and_queues_are_shown() -> None:
     assert b"paddleflow_decisions_total" in generate_latest(registry)
 
 
+def test_a_queue_that_is_gone_is_shown_no_more() -> None:
+    registry, led = CollectorRegistry(), engine()
+    metrics = AdmissionMetrics(registry)
+    metrics.stored(led.effects())
+    labels = {"queue": "q", "kind": "admit"}
+    assert registry.get_sample_value("paddleflow_decisions_total", labels) == 1
+    metrics.show(lambda: Engine(Tuning(), Patience()), lambda: 0)
+    assert registry.get_sample_value("paddleflow_decisions_total", labels) is None
+
+
 def test_whoever_does_not_lead_shows_no_queues() -> None:
     registry = CollectorRegistry()
     AdmissionMetrics(registry)

@@ -93,7 +93,7 @@ def authorise(access: Access, principal: Principal) -> None:
     if access is Access.ROOT and not principal.root:
         raise PermissionDenied("Only the user root may do this.")
     if access is Access.SERVICE and not (is_service(principal) or principal.root):
-        raise PermissionDenied("Only services of this installation may do this.")
+        raise PermissionDenied("Only root and the services of this installation may do this.")
 
 
 def is_service(principal: Principal) -> bool:

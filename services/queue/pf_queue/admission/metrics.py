@@ -48,6 +48,7 @@ class AdmissionMetrics(Collector):
                 self._waited += seconds
 
     def collect(self) -> Iterator[Metric]:
+        self._forget()
         decisions = CounterMetricFamily("paddleflow_decisions", "Decided about workloads.", labels=("queue", "kind"))
         for labels, count in self._decided.items():
             decisions.add_metric(labels, count)
@@ -60,6 +61,13 @@ class AdmissionMetrics(Collector):
             "paddleflow_workloads_set_aside", "Workloads of which what is stored makes no sense.", self._aside()
         )
         yield from (decisions, waits, aside, *_gauges(self._loads()))
+
+    def _forget(self) -> None:
+        """Counts nothing of queues that are gone: names would come and never go."""
+        engine = self._engine()
+        known = engine.layout.pool_of if engine else {name for name, _ in self._decided}
+        for key in [key for key in self._decided if key[0] not in known]:
+            del self._decided[key]
 
     def _loads(self) -> Sequence[Load]:
         engine = self._engine()
