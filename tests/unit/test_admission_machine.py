@@ -182,6 +182,24 @@ def test_victims_that_come_back_at_once_do_not_swing(seed: int) -> None:
     assert evicted <= 120
 
 
+def test_nobody_is_forgotten_for_whom_one_round_had_no_time() -> None:
+    """Twenty can be helped by nobody; the last in order can, and is looked at without anything that happens."""
+    story = Story(Ground({"a": {"min": {"cpu": 100}}, "b": {}, "c": {}, "d": {}}, [{"cpu": 100, "gpu": 16}]))
+    story.submit("all", {"in": "a", "cpu": 100})
+    for number in range(16):
+        story.submit(f"lent{number}", {"in": "d", "gpu": 1})
+    story.settle()
+    for number in range(20):
+        story.submit(f"vain{number}", {"in": "b", "cpu": 1 + number})
+    story.submit("right", {"in": "c", "gpu": 2})
+    evicted = story.settle().evicted
+    until = story.now + 10 * SECOND
+    while not evicted and (due := story.pool.next_time()) is not None and due < until:
+        story.now = max(story.now, due)
+        evicted = story.settle().evicted
+    assert set(evicted.values()) == {"reclaim for right"}
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_whoever_is_served_is_first(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before every single decision, with all that has been found out and remembered by then, or forgotten."""

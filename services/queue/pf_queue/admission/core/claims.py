@@ -32,6 +32,10 @@ class Claims:
         """Queues whose first may be before somebody who runs there."""
         self._next = 0
         """The queue at which to go on."""
+        self._looked = (0, 0)
+        """How many changes there had been, and at how many queues somebody looked since."""
+        self.unfinished = False
+        """True if there was more to look at than one round may."""
 
     def came(self, workload: Workload) -> None:
         """Somebody waits from now on."""
@@ -62,8 +66,10 @@ class Claims:
         """Those who have a right, and some of the others; True if there are more who have one."""
         guaranteed, others = self._split([*held_up, *self._superiors()], changes)
         # Whoever was tried least recently, so that those in front do not use up all searches for ever.
-        others = sorted(others, key=lambda wish: self._tried.get(wish.id, -1))[: self._others]
-        chosen = sorted([*guaranteed[: self._guaranteed], *others], key=lambda wish: wish.order)
+        others.sort(key=lambda wish: self._tried.get(wish.id, -1))
+        chosen = sorted([*guaranteed[: self._guaranteed], *others[: self._others]], key=lambda wish: wish.order)
+        self._superior.update(dict.fromkeys(wish.queue for wish in others[self._others :]))
+        self.unfinished = len(others) > self._others > 0 or self._count_queues(changes) < len(self._yard.by_queue)
         return chosen, len(guaranteed) > self._guaranteed > 0
 
     def guaranteed(self, wish: Wish) -> bool:
@@ -94,6 +100,12 @@ class Claims:
                 barrier = self._contest.barrier(first.id, Tier.BASE)
                 if barrier:
                     yield barrier.place, first
+
+    def _count_queues(self, changes: int) -> int:
+        """At how many queues somebody has looked since something changed, this time included."""
+        before, queues = self._looked
+        self._looked = (changes, QUEUES + (queues if before == changes else 0))
+        return self._looked[1]
 
     def _some_queues(self) -> Sequence[str]:
         """The next queues that run something."""

@@ -161,7 +161,7 @@ class Pool:
             times.append(self._later[0][0])
         if self._shields:
             times.append(self._shields[0])
-        if self._changes != self._seen and len(self.contest):
+        if (self._changes != self._seen or self.claims.unfinished) and len(self.contest):
             times.append(self._looked + self.tuning.rebalance)
         if self.passing.due is not None:
             times.append(max(self.passing.due, self._looked + self.tuning.rebalance))
