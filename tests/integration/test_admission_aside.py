@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from fixtures_queue import own_database
-from paddleflow.problems import QueueNotEmpty
+from paddleflow.problems import QueueNotEmpty, WorkloadStateConflict
 from paddleflow.queue.v1 import admission_pb2, queue_pb2, workload_pb2
 from support.admission_site import ADMITTED, FINISHED, PENDING, RELEASED, AdmissionSite, watching
 from support.queue_process import QueueProcess
@@ -81,6 +81,9 @@ async def test_spoilt_workloads_are_set_aside_and_all_others_go_on(jobs: Admissi
         assert ASIDE in {change.workload.state for change in await watcher.existing()}
     assert dict((await jobs.site.get("q")).used.amounts)["cpu"] >= 2000
     assert jobs.site.process.log.count("a workload is set aside") == len(SPOILT)
+    for change in (admission_pb2.ResumeWorkloadRequest, admission_pb2.ResizeWorkloadRequest):
+        with pytest.raises(WorkloadStateConflict, match="is set aside"):
+            await jobs.site.root(change(key=jobs.key("gap")))
     again = jobs.workload("gap", "q", attempt=2)
     assert "release it first" in (await jobs.submit(again))[0].refusal.message
 

@@ -167,7 +167,7 @@ class AdmissionServiceServicer(object):
         | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
         | no such workload | NOT_FOUND | WORKLOAD_NOT_FOUND | – |
         | `grant_id` is not what the workload holds | FAILED_PRECONDITION | GRANT_MISMATCH | read the workload |
-        | more surplus than it holds, or not in its steps | FAILED_PRECONDITION | WORKLOAD_STATE | surplus is given, not taken |
+        | more surplus than it holds, or not in its steps, or it is set aside | FAILED_PRECONDITION | WORKLOAD_STATE | surplus is given, not taken; release what is set aside |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -81,7 +81,7 @@ class AdmissionServiceStub:
     | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
     | no such workload | NOT_FOUND | WORKLOAD_NOT_FOUND | – |
     | `grant_id` is not what the workload holds | FAILED_PRECONDITION | GRANT_MISMATCH | read the workload |
-    | more surplus than it holds, or not in its steps | FAILED_PRECONDITION | WORKLOAD_STATE | surplus is given, not taken |
+    | more surplus than it holds, or not in its steps, or it is set aside | FAILED_PRECONDITION | WORKLOAD_STATE | surplus is given, not taken; release what is set aside |
     """
     ReportRunning: _grpc.UnaryUnaryMultiCallable[_admission_pb2.ReportRunningRequest, _admission_pb2.ReportRunningResponse]
     """ReportRunning says that workloads have begun to run, which starts their minimum run time. Idempotent; unknown workloads and old grants are passed over.
@@ -199,7 +199,7 @@ class AdmissionServiceAsyncStub(AdmissionServiceStub):
     | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
     | no such workload | NOT_FOUND | WORKLOAD_NOT_FOUND | – |
     | `grant_id` is not what the workload holds | FAILED_PRECONDITION | GRANT_MISMATCH | read the workload |
-    | more surplus than it holds, or not in its steps | FAILED_PRECONDITION | WORKLOAD_STATE | surplus is given, not taken |
+    | more surplus than it holds, or not in its steps, or it is set aside | FAILED_PRECONDITION | WORKLOAD_STATE | surplus is given, not taken; release what is set aside |
     """
     ReportRunning: _aio.UnaryUnaryMultiCallable[_admission_pb2.ReportRunningRequest, _admission_pb2.ReportRunningResponse]  # type: ignore[assignment]
     """ReportRunning says that workloads have begun to run, which starts their minimum run time. Idempotent; unknown workloads and old grants are passed over.
@@ -332,7 +332,7 @@ class AdmissionServiceServicer(metaclass=_abc_1.ABCMeta):
         | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
         | no such workload | NOT_FOUND | WORKLOAD_NOT_FOUND | – |
         | `grant_id` is not what the workload holds | FAILED_PRECONDITION | GRANT_MISMATCH | read the workload |
-        | more surplus than it holds, or not in its steps | FAILED_PRECONDITION | WORKLOAD_STATE | surplus is given, not taken |
+        | more surplus than it holds, or not in its steps, or it is set aside | FAILED_PRECONDITION | WORKLOAD_STATE | surplus is given, not taken; release what is set aside |
         """
 
     @_abc_1.abstractmethod

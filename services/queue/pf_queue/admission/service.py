@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from paddleflow.problems import PermissionDenied, Problem, Unavailable, WorkloadExists, WorkloadNotFound
+from paddleflow.problems import (
+    PermissionDenied,
+    Problem,
+    Unavailable,
+    WorkloadExists,
+    WorkloadNotFound,
+    WorkloadStateConflict,
+)
 from pf_kit.principal import Principal
 from pf_kit.unit import AuditEntry, Database
 from pf_queue.admission.aside import dropped
@@ -114,6 +121,7 @@ class Workloads:
         return await self._leading.do(work, entry)
 
     async def resize(self, key: Key, grant: str, left: Mapping[str, int], entry: AuditEntry) -> Record:
+        self._require_sound(key)
         return await self._leading.do(lambda engine, _: engine.resize(key, grant, left), entry)
 
     async def running(self, reports: Sequence[tuple[Key, str]], entry: AuditEntry) -> None:
@@ -124,6 +132,7 @@ class Workloads:
         await self._leading.do(work, entry)
 
     async def resume(self, key: Key, entry: AuditEntry) -> Record:
+        self._require_sound(key)
         return await self._leading.do(lambda engine, now: engine.resume(key, now), entry)
 
     async def get(self, caller: Principal, key: Key) -> Standing:
@@ -223,6 +232,10 @@ class Workloads:
         queues = {*change.queues, *(spec.queue for spec in specs)}
         clusters = change.clusters | {layout.pool_of[queue].cluster for queue in queues if queue in layout.pool_of}
         return await asyncio.to_thread(forecast, records, Wanted(layout, specs, clusters), self._tuning, now)
+
+    def _require_sound(self, key: Key) -> None:
+        if (aside := self._leading.set_aside(key)) is not None:
+            raise WorkloadStateConflict(f"the workload {aside.id} is set aside: {aside.fault}; release it")
 
     async def _over(self, keys: Sequence[Key]) -> Mapping[str, Record]:
         found = await self._store.over(self._database.newest, [str(key) for key in keys])
