@@ -85,7 +85,8 @@ class Claims:
         guaranteed: dict[str, Wish] = {}
         others: dict[str, Wish] = {}
         for _, wish in held_up:
-            if wish.tier is Tier.BASE and self._tried.get(wish.id) != changes and wish.id not in guaranteed:
+            untried = wish.tier is Tier.BASE and self._tried.get(wish.id) != changes and wish.id not in guaranteed
+            if untried and self._yard.place(wish.queue).open:
                 (guaranteed if self.guaranteed(wish) else others)[wish.id] = wish
         by_order = [sorted(wishes.values(), key=lambda wish: wish.order) for wishes in (guaranteed, others)]
         return by_order[0], by_order[1]
@@ -95,7 +96,7 @@ class Claims:
         known, self._superior = self._superior, {}
         for queue in dict.fromkeys((*known, *self._some_queues())):
             lowest = next(self._yard.last(queue), None)
-            first = self._contest.first(queue) if lowest and self._yard.place(queue).open else None
+            first = self._contest.first(queue) if lowest else None
             if lowest and first and -lowest.workload.priority > first.order[0]:
                 barrier = self._contest.barrier(first.id, Tier.BASE)
                 if barrier:

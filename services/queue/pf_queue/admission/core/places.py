@@ -69,6 +69,7 @@ class Place:
         "measured",
         "min",
         "name",
+        "open",
         "parent",
         "path",
         "per_user",
@@ -94,6 +95,8 @@ class Place:
         self.per_user = _per_user(rules, space)
         """The ceiling of each user here; None if there is none."""
         self.admission = rules.admission
+        self.open = all(at.admission is Admission.OPEN for at in self.path)
+        """True if something may be admitted here."""
         self.measure: Vector = space.nothing
         """What borrowed amounts are measured by: what this queue and those beside it could have, times its weight."""
         self.measured = range(JOBS + 1, len(space.names))
@@ -104,11 +107,6 @@ class Place:
         """What is lent to nobody beyond this place, here and below."""
         self.limit: Vector = self.max
         """At the root, what all may draw together beyond what is withheld from lending; the ceiling if nothing is."""
-
-    @property
-    def open(self) -> bool:
-        """True if something may be admitted here."""
-        return all(at.admission is Admission.OPEN for at in self.path)
 
     def __repr__(self) -> str:
         return f"Place({self.name!r})"
