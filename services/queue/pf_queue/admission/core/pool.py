@@ -229,6 +229,7 @@ class Pool:
             growth = holding.growth()
             if growth is None:
                 continue
+            self._changes += 1
             self._tighten(holding.workload, self.yard.grow(holding, *growth))
             self._wish_surplus(holding)
             yield Grow(wish.id, *growth)
