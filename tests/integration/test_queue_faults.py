@@ -18,7 +18,7 @@ from paddleflow.queue.v1 import cluster_pb2, queue_pb2
 from support.callers import Caller
 from support.databases import fresh_database
 from support.queue_process import QueueProcess
-from support.queue_site import QueueSite, opened_site
+from support.queue_site import QueueSite, opened_site, unused
 from support.servers import PostgresServer, ValkeyServer
 from support.waiting import eventually, until
 
@@ -44,7 +44,7 @@ async def answered(caller: Caller, request: queue_pb2.GetQueueRequest) -> queue_
         found: queue_pb2.Queue = (await caller(request)).queue
     except Unavailable:
         return None
-    return found
+    return unused(found)
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
@@ -92,7 +92,7 @@ async def again(site: QueueSite, queue: queue_pb2.Queue) -> None:
     """The request that made the queue gets the reply it got, or would have got, before."""
     word = queue.name.removesuffix(f"-{site.tag}")
     request = queue_pb2.CreateQueueRequest(queue=site.draft(word), request_id=queue.name)
-    assert (await site.root(request)).queue == queue
+    assert (await site.root(request)).queue == unused(queue)
 
 
 async def test_without_redis_everything_works(postgres_server: PostgresServer) -> None:
@@ -143,7 +143,7 @@ async def test_two_instances_on_one_database_see_each_others_changes(own_process
         async with opened_site(own_process) as here, opened_site(other) as there:
             made = await here.create("q")
             found = await there.root(queue_pb2.GetQueueRequest(name=made.name))
-            assert found.queue == made
+            assert unused(found.queue) == made
             stream = there.root.watch(queue_pb2.WatchQueuesRequest(cluster=here.cluster))
             assert [event.queue for event in (await anext(stream)).events] == [made]
             changed = await here.update("q", weight=7)

@@ -159,7 +159,7 @@ async def test_masks_that_mean_harm(site: QueueSite) -> None:
         request.update_mask.paths.extend(paths)
         if paths[0].startswith(("max.amounts.", "labels.")):
             # Taking away what is not there changes nothing, whatever it is called.
-            assert (await site.root(request)).queue == await site.get("q")
+            assert (await site.root(request)).queue == await site.told("q")
         else:
             assert isinstance(await refused(site, request), InvalidArgument)
 

@@ -62,6 +62,10 @@ class QueueSite:
         found: queue_pb2.Queue = (await self.root(queue_pb2.GetQueueRequest(name=self.name(word)))).queue
         return found
 
+    async def told(self, word: str) -> queue_pb2.Queue:
+        """As answers to changes tell of it."""
+        return unused(await self.get(word))
+
     async def update(self, word: str, *mask: str, **fields: Any) -> queue_pb2.Queue:
         """Changes the fields of the mask; without one, those that are given."""
         request = queue_pb2.UpdateQueueRequest(queue=self.draft(word, **fields))
@@ -109,3 +113,11 @@ async def opened_site(process: QueueProcess) -> AsyncIterator[QueueSite]:
         cluster = cluster_pb2.Cluster(name=site.cluster, type=cluster_pb2.CLUSTER_TYPE_LOCAL)
         await site.root(cluster_pb2.CreateClusterRequest(cluster=cluster))
         yield site
+
+
+def unused(queue: queue_pb2.Queue) -> queue_pb2.Queue:
+    """The same without what is used of it, which answers to changes do not tell."""
+    told = queue_pb2.Queue()
+    told.CopyFrom(queue)
+    told.ClearField("used")
+    return told

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
 import stat
@@ -91,7 +90,7 @@ async def test_only_so_many_segments_and_bytes_are_kept(
     for _ in range(6):
         while made.fullness < 1:
             life.live(5)
-            await asyncio.sleep(0.001)
+            await until(lambda: made.backlog == 0)
         assert await life.engine.renew(life.now)
         await until(lambda: made.fullness < 1)
         assert len(segments(tmp_path)) <= 3

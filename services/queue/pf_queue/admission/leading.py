@@ -131,7 +131,9 @@ class Leading:
         """Ends one that is set aside."""
         if self._lease is None:
             raise NoLeader(retry_after=1.0)
-        kept, fact = self._aside.pop(over.id), Released(over, ())
+        # Another leader's are others: what is put back here is of no interest to it.
+        aside = self._aside
+        kept, fact = aside.pop(over.id), Released(over, ())
         try:
             async with self._database.change() as change:
                 await self._fence(change, self._lease)
@@ -139,7 +141,7 @@ class Leading:
                 change.emit(fact)
                 change.audit(entry)
         except BaseException:
-            self._aside[over.id] = kept
+            aside[over.id] = kept
             raise
 
     async def ask(self, question: Callable[[Engine, int], T]) -> T:

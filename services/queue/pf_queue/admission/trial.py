@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from paddleflow.problems import Problem
 from pf_queue.admission.core.explain import Explanation, explain
@@ -64,7 +64,8 @@ class Forecast:
 
 def forecast(records: Sequence[Record], wanted: Wanted, tuning: Tuning, now: int) -> Forecast:
     """What would happen to all these records, which are left as they are."""
-    engine = Engine(tuning, Patience())
+    # Where nobody ends, whoever is passed over would be for ever, and room would be kept for him in vain.
+    engine = Engine(replace(tuning, patience=2 * HORIZON), Patience())
     layout = wanted.layout.only(wanted.clusters) if wanted.clusters else wanted.layout
     engine.arrange(layout, now)
     engine.restore((record for record in records if record.spec.queue in layout.pool_of), now)

@@ -74,6 +74,11 @@ class Writer:
         """True if nothing is written until there is another opening."""
         return self._asked == self._begun and (self._segment is None or self._behind)
 
+    @property
+    def backlog(self) -> int:
+        """Bytes that wait to be written."""
+        return self._backlog
+
     def begin(self, opening: Opening) -> None:
         self._behind = False
         self._asked += 1
@@ -122,9 +127,12 @@ class Writer:
     def _write(self, item: Opening | str | End) -> None:
         match item:
             case Opening():
-                self._begun += 1
-                self._end(End.LOADED)
-                self._begin(item)
+                try:
+                    self._end(End.LOADED)
+                    self._begin(item)
+                finally:
+                    # Not before: until then turns wait behind the opening, and none is lost while the file is made.
+                    self._begun += 1
             case End():
                 self._end(item)
             case _ if self._segment is None:
