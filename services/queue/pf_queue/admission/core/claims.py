@@ -33,7 +33,7 @@ class Claims:
         self._next = 0
         """The queue at which to go on."""
         self._looked = (0, 0)
-        """How many changes there had been, and at how many queues somebody looked since."""
+        """How many changes there had been, and how many times somebody looked since."""
         self.unfinished = False
         """True if there was more to look at than one round may."""
 
@@ -69,7 +69,7 @@ class Claims:
         others.sort(key=lambda wish: self._tried.get(wish.id, -1))
         chosen = sorted([*guaranteed[: self._guaranteed], *others[: self._others]], key=lambda wish: wish.order)
         self._superior.update(dict.fromkeys(wish.queue for wish in others[self._others :]))
-        self.unfinished = len(others) > self._others > 0 or self._count_queues(changes) < len(self._yard.by_queue)
+        self.unfinished = len(others) > self._others > 0 or self._count_looks(changes) < self._looks_at_all
         return chosen, len(guaranteed) > self._guaranteed > 0
 
     def guaranteed(self, wish: Wish) -> bool:
@@ -102,10 +102,15 @@ class Claims:
                 if barrier:
                     yield barrier.place, first
 
-    def _count_queues(self, changes: int) -> int:
-        """At how many queues somebody has looked since something changed, this time included."""
-        before, queues = self._looked
-        self._looked = (changes, QUEUES + (queues if before == changes else 0))
+    @property
+    def _looks_at_all(self) -> int:
+        """How many looks it takes to have seen all queues."""
+        return max(-(-len(self._yard.by_queue) // QUEUES), self._contest.turns)
+
+    def _count_looks(self, changes: int) -> int:
+        """How many times somebody has looked since something changed, this time included."""
+        before, looks = self._looked
+        self._looked = (changes, 1 + (looks if before == changes else 0))
         return self._looked[1]
 
     def _some_queues(self) -> Sequence[str]:

@@ -31,6 +31,11 @@ class Contest:
         """How many times a place was asked whether it has room: what a decision costs."""
         return self._tournament.looks
 
+    @property
+    def turns(self) -> int:
+        """How many times it must be asked who is held up, to be told of all places."""
+        return self._tournament.turns
+
     def enter(self, wish: Wish) -> None:
         """Somebody begins to wait."""
         stand = self._stand(wish.queue)

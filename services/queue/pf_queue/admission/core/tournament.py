@@ -133,6 +133,11 @@ class Tournament:
         """The first place on the way up where a plain shape is blocked, and as which."""
         return next(((at, seen) for at, seen in self._way(stand, shape) if seen in at.blocked), None)
 
+    @property
+    def turns(self) -> int:
+        """How many times it must be asked what is held up, to be told of all places."""
+        return -(-len(self._inner) // INNER)
+
     def held_up(self) -> list[tuple[Stand, Shape]]:
         """What is blocked, and where; and below there, of some places each time, what would be first there."""
         self._fresh.clear()
