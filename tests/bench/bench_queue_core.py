@@ -22,8 +22,8 @@ EACH = {"cpu": 64, "gpu": 8, "memory": 256}
 """What each queue brings in."""
 SIZES = ((1, 0, 4), (4, 1, 16), (8, 2, 32), (16, 4, 64), (32, 8, 128), (2, 0, 8))
 GROUPS = 20
-MEASURED = 10_000
-"""Admissions of one measurement, at most."""
+MEASURED = 3_000
+"""Admissions of one measurement."""
 GUARANTEED = 0.75
 """Of what a queue brings in, so that there is something to borrow."""
 
@@ -59,7 +59,7 @@ def tree(queues: int) -> Tree:
 
 @dataclass
 class Run:
-    """A cluster that is always full: whenever nobody fits, the next one ends."""
+    """A cluster that is always full, and always as many who wait: whenever nobody fits, the next one ends."""
 
     queues: int
     pending: int
@@ -71,30 +71,41 @@ class Run:
         planted = tree(self.queues)
         self.pool = Pool(planted, Machines(planted.space, [EACH]), Tuning(decisions=1, plans=0))
         self.ends: list[tuple[float, str]] = []
-        for number in range(self.pending):
-            self.pool.submit(self._workload(number), 0)
+        self.now = 0.0
+        self._number = 0
+        for _ in range(self.pending):
+            self._submit()
+        while self._decide():
+            pass
 
-    def _workload(self, number: int) -> Workload:
+    def _submit(self) -> None:
+        self._number += 1
         cpu, gpu, memory = self.chance.choice(SIZES)
         role = Role("worker", 1, 1, 1, (0, cpu, gpu, memory))
-        queue = f"q{self.chance.randrange(self.queues)}"
-        return Workload(str(number), queue, "u", self.chance.randrange(3), (role,), number, number)
+        queue, priority = f"q{self.chance.randrange(self.queues)}", self.chance.randrange(3)
+        self.pool.submit(Workload(str(self._number), queue, "u", priority, (role,), self._number, self._number), 0)
+
+    def _decide(self) -> bool:
+        """One round; true if it has admitted somebody, who ends some time later, and whom somebody else follows."""
+        admitted = [decision for decision in self.pool.round(0) if isinstance(decision, Admit)]
+        for decision in admitted:
+            heappush(self.ends, (self.now + self.chance.expovariate(1 / 600), decision.id))
+            self._submit()
+        return bool(admitted)
 
     def play(self, admissions: int) -> None:
         """Each round decides at most once, so that each decision is timed by itself."""
-        now = 0.0
-        while admissions and self.pool.waiting:
+        while admissions > 0:
             begun = time.perf_counter()
             decisions = self.pool.round(0)
             self.decided.append(time.perf_counter() - begun)
-            admitted = [decision for decision in decisions if isinstance(decision, Admit)]
-            admissions -= len(admitted)
-            for decision in admitted:
-                heappush(self.ends, (now + self.chance.expovariate(1 / 600), decision.id))
-            if not admitted:
-                if not self.ends:
-                    return
-                now, ended = heappop(self.ends)
+            for decision in decisions:
+                assert isinstance(decision, Admit)
+                admissions -= 1
+                heappush(self.ends, (self.now + self.chance.expovariate(1 / 600), decision.id))
+                self._submit()
+            if not decisions:
+                self.now, ended = heappop(self.ends)
                 begun = time.perf_counter()
                 self.pool.release(ended)
                 self.released.append(time.perf_counter() - begun)
@@ -102,7 +113,7 @@ class Run:
 
 def measured(queues: int, pending: int) -> Run:
     run = Run(queues, pending)
-    run.play(min(MEASURED, pending // 2))
+    run.play(MEASURED)
     return run
 
 
