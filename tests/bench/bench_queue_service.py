@@ -52,11 +52,11 @@ async def restart(queues: int, pending: int) -> list[Figure]:
     async with load() as site:
         await build(site, queues, least=RUNNING // queues)
         await fill(site, queues, RUNNING + pending)
+        await site.queue("more", least=1, most=1)
         await site.until_admitted(TOP, RUNNING)
         site.process.stop()
         begun = time.perf_counter()
         site.process.start()
-        await site.queue("more", least=1, most=1)
         while not await submitted(site):  # noqa: ASYNC110 - another process begins to lead
             await asyncio.sleep(0.05)
         await site.until_admitted("more", 1)

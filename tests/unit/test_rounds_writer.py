@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import random
 import stat
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -133,36 +131,6 @@ async def test_a_folder_that_cannot_be_made_is_told_once_and_tried_again(
     life.live(50)
     made.close()
     assert whys(tmp_path / "file" / "rounds") == [writer.End.STOPPED]
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder], check=True)
-    yield folder
-    subprocess.run(["umount", "--lazy", folder], check=True)
-
-
-async def test_a_full_disk_ends_the_log_with_whole_members_and_nothing_else(small_disk: Path, begun: Begin) -> None:
-    life, made, lost = begun(keeping(small_disk))
-    life.live(50)
-    await until(lambda: any(isinstance(step, Replayed) for path in segments(small_disk) for step in replay(path)))
-    filler = small_disk / "filler"
-    filler.write_bytes(bytes(os.statvfs(small_disk).f_bavail * 4096))
-
-    def goes_on() -> bool:
-        life.live(20)
-        return lost.turns == 0
-
-    await until(lambda: not goes_on(), patience=20.0)
-    assert whys(small_disk) == [""]
-    filler.unlink()
-    assert await life.engine.renew(life.now)
-    await until(lambda: not made.silent)
-    life.live(20)
-    made.close()
-    assert whys(small_disk) == ["", writer.End.STOPPED]
 
 
 def test_a_disk_that_is_too_slow_ends_the_segment_and_nobody_waits(
