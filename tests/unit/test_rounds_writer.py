@@ -83,6 +83,7 @@ async def test_only_so_many_segments_and_bytes_are_kept(
     tmp_path: Path, begun: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer, "FLUSH", 0.001)
+    monkeypatch.setattr(writer, "LOOK", 0.001)
     life, made, lost = begun(keeping(tmp_path, segment_bytes=20_000, kept=3))
     (tmp_path / "rounds-of-a-book.txt").touch()
     for _ in range(6):
