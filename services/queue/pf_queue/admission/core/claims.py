@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from pf_queue.admission.core.contest import Contest
@@ -59,12 +59,12 @@ class Claims:
 
     def new(self, changes: int) -> Sequence[Wish]:
         """Those who have a right and are held up since somebody looked last."""
-        guaranteed, _ = self._split(self._contest.newly_held_up(), changes)
+        guaranteed, _ = self._split((wish for _, wish in self._contest.newly_held_up()), changes)
         return guaranteed[: self._guaranteed]
 
     def all(self, held_up: Sequence[tuple[Place, Wish]], changes: int) -> tuple[Sequence[Wish], bool]:
         """Those who have a right, and some of the others; True if there are more who have one."""
-        guaranteed, others = self._split([*held_up, *self._superiors()], changes)
+        guaranteed, others = self._split([*(wish for _, wish in held_up), *self._superiors()], changes)
         # Whoever was tried least recently, so that those in front do not use up all searches for ever.
         others.sort(key=lambda wish: self._tried.get(wish.id, -1))
         chosen = sorted([*guaranteed[: self._guaranteed], *others[: self._others]], key=lambda wish: wish.order)
@@ -80,27 +80,26 @@ class Claims:
             len(at.path) < len(within.path) for at, _ in self._yard.booked.refusals(path[0], wish.amounts)
         )
 
-    def _split(self, held_up: Sequence[tuple[Place, Wish]], changes: int) -> tuple[list[Wish], list[Wish]]:
+    def _split(self, held_up: Iterable[Wish], changes: int) -> tuple[list[Wish], list[Wish]]:
         """Those for whom nobody was sought since something changed: who has a right, and who has not; each in order."""
         guaranteed: dict[str, Wish] = {}
         others: dict[str, Wish] = {}
-        for _, wish in held_up:
+        for wish in held_up:
             untried = wish.tier is Tier.BASE and self._tried.get(wish.id) != changes and wish.id not in guaranteed
             if untried and self._yard.place(wish.queue).open:
                 (guaranteed if self.guaranteed(wish) else others)[wish.id] = wish
         by_order = [sorted(wishes.values(), key=lambda wish: wish.order) for wishes in (guaranteed, others)]
         return by_order[0], by_order[1]
 
-    def _superiors(self) -> Iterator[tuple[Place, Wish]]:
+    def _superiors(self) -> Iterator[Wish]:
         """The first of queues that have lower priorities: who is first elsewhere cannot speak for it."""
         known, self._superior = self._superior, {}
         for queue in dict.fromkeys((*known, *self._some_queues())):
             lowest = next(self._yard.last(queue), None)
             first = self._contest.first(queue) if lowest else None
-            if lowest and first and -lowest.workload.priority > first.order[0]:
-                barrier = self._contest.barrier(first.id, Tier.BASE)
-                if barrier:
-                    yield barrier.place, first
+            before = lowest and first and -lowest.workload.priority > first.order[0]
+            if first and before and self._contest.barrier(first.id, Tier.BASE):
+                yield first
 
     @property
     def _looks_at_all(self) -> int:
