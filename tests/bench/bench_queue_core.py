@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from random import Random
 
+from bench.queue_rules import grouped
 from pf_queue.admission.core.amounts import Space
 from pf_queue.admission.core.decisions import Admit
 from pf_queue.admission.core.machines import Machines
-from pf_queue.admission.core.places import QueueRules, Tree, plant
+from pf_queue.admission.core.places import Tree, plant
 from pf_queue.admission.core.pool import Pool, Tuning
 from pf_queue.admission.core.reclaim import plan
 from pf_queue.admission.core.workloads import Role, Workload
@@ -22,39 +23,15 @@ RESOURCES = ("cpu", "gpu", "memory")
 EACH = {"cpu": 64, "gpu": 8, "memory": 256}
 """What each queue brings in."""
 SIZES = ((1, 0, 4), (4, 1, 16), (8, 2, 32), (16, 4, 64), (32, 8, 128), (2, 0, 8))
-GROUPS = 20
 MEASURED = 3_000
 """Admissions of one measurement."""
-GUARANTEED = 0.75
-"""Of what a queue brings in, so that there is something to borrow."""
 
 
 def tree(queues: int) -> Tree:
     """Groups of queues, each with a guarantee and a ceiling of twice what it brings in."""
-    groups = min(GROUPS, queues)
     space = Space.of(RESOURCES)
     capacity = {name: amount * queues for name, amount in EACH.items()}
-    rules = [
-        QueueRules(
-            name=f"g{group}",
-            min={name: amount // groups for name, amount in capacity.items()},
-            max={},
-            lend_limit={},
-            max_per_user={},
-        )
-        for group in range(groups)
-    ]
-    rules += [
-        QueueRules(
-            name=f"q{queue}",
-            parent=f"g{queue % groups}",
-            min={name: int(amount * GUARANTEED) for name, amount in EACH.items()},
-            max={name: amount * 2 for name, amount in EACH.items()},
-            lend_limit={},
-            max_per_user={},
-        )
-        for queue in range(queues)
-    ]
+    rules = grouped(queues, capacity, EACH, {name: amount * 2 for name, amount in EACH.items()})
     return plant(space, rules, capacity)
 
 

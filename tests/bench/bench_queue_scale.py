@@ -18,8 +18,8 @@ from resource import RUSAGE_SELF, getrusage
 
 import psutil
 
+from bench.queue_rules import grouped
 from pf_queue.admission.core.explain import explain
-from pf_queue.admission.core.places import QueueRules
 from pf_queue.admission.core.pool import SECOND, Tuning
 from pf_queue.admission.domain import DecisionKind, Key, Outcome, Patience, Record, RoleRequest, Spec, WorkloadState
 from pf_queue.admission.engine import Engine
@@ -33,9 +33,6 @@ SIZES = ((1000, 0, 4), (4000, 1, 16), (8000, 2, 32), (16_000, 4, 64), (32_000, 8
 """Of which workloads there are as many of each: about seven fill a machine."""
 RUNNING = 7
 """Workloads that run on a machine, about."""
-GROUPS = 20
-"""Inner queues of a pool, at most."""
-GUARANTEED = 0.75
 ROUNDS = 300
 """Rounds that are measured, at most."""
 PATIENCE = 8.0
@@ -74,30 +71,12 @@ def layout(size: Size, *, weight: int = 100) -> Layout:
 
 def _pool(size: Size, pool: int, weight: int) -> PoolLayout:
     machines, queues = size.machines // size.pools, size.queues // size.pools
-    groups = min(GROUPS, queues)
     capacity = {name: amount * machines for name, amount in MACHINE.items()}
     part = {name: amount / queues for name, amount in capacity.items()}
+    first = f"p{pool}q0"
     rules = [
-        QueueRules(
-            name=f"p{pool}g{group}",
-            min={name: amount // groups for name, amount in capacity.items()},
-            max={},
-            lend_limit={},
-            max_per_user={},
-        )
-        for group in range(groups)
-    ]
-    rules += [
-        QueueRules(
-            name=f"p{pool}q{queue}",
-            parent=f"p{pool}g{queue % groups}",
-            min={name: int(amount * GUARANTEED) for name, amount in part.items()},
-            max={},
-            lend_limit={},
-            weight=weight if queue == 0 else 100,
-            max_per_user={},
-        )
-        for queue in range(queues)
+        replace(each, weight=weight) if each.name == first else each
+        for each in grouped(queues, capacity, part, {}, f"p{pool}")
     ]
     sizes = (Resources(MACHINE),) * machines
     return PoolLayout(tuple(rules), Resources(capacity), sizes, reported=True, online=True)
