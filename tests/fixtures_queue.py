@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -26,6 +26,18 @@ def own_database(server: PostgresServer) -> Iterator[str]:
         thread.submit(runner.run, database.__aexit__(None, None, None)).result()
 
 
+@contextmanager
+def own_service(
+    postgres: PostgresServer, valkey: ValkeyServer, settings: Mapping[str, str] | None = None
+) -> Iterator[QueueProcess]:
+    """A service that runs on a database of its own."""
+    with own_database(postgres) as dsn:
+        process = QueueProcess(dsn, valkey.url, settings or {})
+        process.start()
+        yield process
+        process.remove()
+
+
 @pytest.fixture(scope="session")
 def queue_schema(postgres_server: PostgresServer) -> Iterator[str]:
     """The address of a database that has the service's schema. Tests empty its tables for themselves."""
@@ -37,11 +49,8 @@ def queue_schema(postgres_server: PostgresServer) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def queue_process(postgres_server: PostgresServer, valkey_server: ValkeyServer) -> Iterator[QueueProcess]:
     """The service that all tests of a process share; each makes things under names of its own."""
-    with own_database(postgres_server) as dsn:
-        process = QueueProcess(dsn, valkey_server.url)
-        process.start()
+    with own_service(postgres_server, valkey_server) as process:
         yield process
-        process.remove()
 
 
 @pytest.fixture

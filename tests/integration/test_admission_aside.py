@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 import asyncpg
 import pytest
 
-from fixtures_queue import own_database
+from fixtures_queue import own_service
 from paddleflow.problems import QueueNotEmpty, WorkloadStateConflict
 from paddleflow.queue.v1 import admission_pb2, queue_pb2, workload_pb2
 from support.admission_site import ADMITTED, FINISHED, PENDING, RELEASED, AdmissionSite, watching
@@ -35,11 +35,8 @@ SPOILT = {
 
 @pytest.fixture
 def process(postgres_server: PostgresServer, valkey_server: ValkeyServer) -> Iterator[QueueProcess]:
-    with own_database(postgres_server) as dsn:
-        process = QueueProcess(dsn, valkey_server.url)
-        process.start()
+    with own_service(postgres_server, valkey_server) as process:
         yield process
-        process.remove()
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from google.protobuf.message import Message
 
-from fixtures_queue import own_database
+from fixtures_queue import own_service
 from paddleflow.problems import (
     PermissionDenied,
     Problem,
@@ -37,11 +37,8 @@ async def jobs(site: QueueSite) -> AdmissionSite:
 @pytest.fixture(scope="module")
 def hasty_process(postgres_server: PostgresServer, valkey_server: ValkeyServer) -> Iterator[QueueProcess]:
     """A service in which nobody is passed over for long."""
-    with own_database(postgres_server) as dsn:
-        process = QueueProcess(dsn, valkey_server.url, {"PF_QUEUE_ADMISSION_PASSED_OVER_SECONDS": "1"})
-        process.start()
+    with own_service(postgres_server, valkey_server, {"PF_QUEUE_ADMISSION_PASSED_OVER_SECONDS": "1"}) as process:
         yield process
-        process.remove()
 
 
 @pytest.fixture

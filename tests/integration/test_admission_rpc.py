@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from fixtures_queue import own_database
+from fixtures_queue import own_service
 from paddleflow.common.v1 import event_pb2
 from paddleflow.problems import GrantMismatch, WorkloadNotFound, WorkloadStateConflict
 from paddleflow.queue.v1 import admission_pb2, queue_pb2, workload_pb2
@@ -39,11 +39,8 @@ async def jobs(site: QueueSite) -> AdmissionSite:
 def hasty_process(postgres_server: PostgresServer, valkey_server: ValkeyServer) -> Iterator[QueueProcess]:
     """A service that is patient with nobody."""
     settings = {"PF_QUEUE_ADMISSION_BACKOFF_SECONDS": "0.05", "PF_QUEUE_ADMISSION_REQUEUES": "2"}
-    with own_database(postgres_server) as dsn:
-        process = QueueProcess(dsn, valkey_server.url, settings)
-        process.start()
+    with own_service(postgres_server, valkey_server, settings) as process:
         yield process
-        process.remove()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from fixtures_queue import own_database
+from fixtures_queue import own_service
 from paddleflow.queue.v1 import admission_pb2, queue_pb2, workload_pb2
 from pf_queue.admission.domain import Decided
 from pf_queue.admission.journal.replay import Ended, Replayed, replay
@@ -30,11 +30,8 @@ def process(postgres_server: PostgresServer, valkey_server: ValkeyServer, tmp_pa
         "PF_QUEUE_ADMISSION_ROUNDS_FOLDER": str(tmp_path / "rounds"),
         "PF_QUEUE_ADMISSION_ROUNDS_SEGMENT_MEGABYTES": "1",
     }
-    with own_database(postgres_server) as dsn:
-        process = QueueProcess(dsn, valkey_server.url, settings)
-        process.start()
+    with own_service(postgres_server, valkey_server, settings) as process:
         yield process
-        process.remove()
 
 
 @pytest.fixture
