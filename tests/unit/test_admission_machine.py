@@ -24,9 +24,20 @@ from support.admission_trees import random_ground
 
 
 def guaranteed(pool: Pool, workload: Workload) -> bool:
-    """True if a workload is within the guarantees of all queues on its way, with all that they have and keep."""
-    path = pool.yard.place(workload.queue).path[:-1]
-    return all(within(plus(tuple(pool.yard.booked.used[at.index]), workload.base)[1:], at.min[1:]) for at in path)
+    """True if a workload is within the guarantees of all queues on its way, with all that they have and keep.
+
+    Of the guarantee of a queue, what those below it lend to nobody is for them alone.
+    """
+    booked, need = pool.yard.booked, workload.base
+    for at in pool.yard.place(workload.queue).path[:-1]:
+        local = at.local or pool.yard.tree.space.nothing
+        lent = tuple(own - kept + alone for own, kept, alone in zip(at.min, at.withheld, local, strict=True))
+        used = plus(tuple(booked.used[at.index]), workload.base)
+        drawn = plus(tuple(booked.drawn[at.index]), need)
+        if not within(used[1:], at.min[1:]) or not within(drawn[1:], lent[1:]):
+            return False
+        need = booked.passes(at, need)
+    return True
 
 
 class PoolMachine(RuleBasedStateMachine):
