@@ -67,7 +67,8 @@ class Claims:
         guaranteed, others = self._split([*(wish for _, wish in held_up), *self._superiors()], changes)
         # Whoever was tried least recently, so that those in front do not use up all searches for ever.
         others.sort(key=lambda wish: self._tried.get(wish.id, -1))
-        chosen = sorted([*guaranteed[: self._guaranteed], *others[: self._others]], key=lambda wish: wish.order)
+        # Whoever has a right comes first: else one without takes whom it needs, and has to leave for it at once.
+        chosen = [*guaranteed[: self._guaranteed], *sorted(others[: self._others], key=lambda wish: wish.order)]
         self._superior.update(dict.fromkeys(wish.queue for wish in others[self._others :]))
         self.unfinished = len(others) > self._others > 0 or self._count_looks(changes) < self._looks_at_all
         return chosen, len(guaranteed) > self._guaranteed > 0
