@@ -230,6 +230,18 @@ def test_whoever_is_served_is_first(seed: int, monkeypatch: pytest.MonkeyPatch) 
             story.leave(chance.choice(sorted(story.pool.yard.holdings)))
 
 
+def test_whoever_was_held_up_may_leave_before_anybody_asks() -> None:
+    """It was held up at its queue, and what it wanted is held up further up still."""
+    story = Story(Ground({"a": {"max": {"cpu": 4}}, "b": {}}, [{"cpu": 8}]))
+    for name, queue, cpu in (("a1", "a", 4), ("a2", "a", 2), ("b1", "b", 2), ("b2", "b", 2), ("b3", "b", 2)):
+        story.submit(name, {"in": queue, "cpu": cpu})
+        story.settle()
+    story.submit("a3", {"in": "a", "cpu": 2, "priority": 5})
+    for name in ("a3", "a2"):
+        story.pool.cancel(name)
+    assert story.settle() == Outcome()
+
+
 def test_what_was_wanted_once_is_forgotten() -> None:
     """What must come from above of a wish differs with all that is used of what is lent to nobody."""
     queues = {"a": {"min": {"cpu": 60}, "lend": {"cpu": 10}}, "b": {}}

@@ -161,7 +161,8 @@ class Tournament:
             if entry is None:
                 return None
             stand, shape = entry[2], entry[3]
-        if shape is None or stand.over_user_limit(shape):
+        # Whoever was held up here may have left since.
+        if shape is None or shape not in stand.lines or stand.over_user_limit(shape):
             return None
         front = stand.front(shape.tier) if stand.place.strict and shape.tier is Tier.BASE else None
         return None if front and front[1] is not shape else (stand, shape)
