@@ -5,13 +5,13 @@
     Problem
     ├── InvalidArgument ── PasswordTooWeak, RequestIdReused, PageTokenInvalid, ResumeTokenInvalid
     ├── Unauthenticated ── TokenMissing, TokenInvalid, TokenExpired, TokenRevoked, WrongPassword
-    ├── PermissionDenied ── QueueNotGranted
-    ├── NotFound ── UserNotFound, TokenNotFound, GrantNotFound, QueueNotFound, ParentNotFound, FlavourNotFound, …
-    ├── AlreadyExists ── UserExists, GrantExists, QueueExists, FlavourExists, ClusterExists, WorkloadExists
+    ├── PermissionDenied ── QueueNotGranted, FilesystemNotGranted, FilesystemReadOnly, FolderNotAllowed, PathEscapes
+    ├── NotFound ── JobNotFound, UserNotFound, TokenNotFound, GrantNotFound, QueueNotFound, ParentNotFound, …
+    ├── AlreadyExists ── JobExists, UserExists, GrantExists, QueueExists, FlavourExists, ClusterExists, WorkloadExists
     ├── FailedPrecondition
     │   ├── QuotaRefused ── MinExceedsMax, MaxExceedsParent, MinExceedsParent, ChildrenUncovered, QueueCycle, …
     │   └── UserIsRoot, QueueHasChildren, QueueNotEmpty, QueueStateConflict, ClusterNotEmpty, NeverFits, …
-    ├── Aborted ── EtagMismatch, Conflict
+    ├── Aborted ── EtagMismatch, Conflict, OwnerEpochConflict
     ├── OutOfRange ── ResumeTokenExpired
     ├── ResourceExhausted ── Overloaded, TooManyCalls, TooManyAttempts, WatchTooSlow
     ├── Unavailable ── DatabaseUnavailable, ShuttingDown, NoLeader
@@ -53,6 +53,19 @@ from paddleflow.problems.base import (
     Violation,
     tree,
 )
+from paddleflow.problems.fs import (
+    FilesystemAmbiguous,
+    FilesystemExists,
+    FilesystemGrantNotFound,
+    FilesystemKindNotServed,
+    FilesystemNotFound,
+    FilesystemNotGranted,
+    FilesystemReadOnly,
+    FolderNotAllowed,
+    FolderUnusable,
+    PathEscapes,
+    UserIsOwner,
+)
 from paddleflow.problems.general import (
     Conflict,
     DatabaseUnavailable,
@@ -71,6 +84,7 @@ from paddleflow.problems.general import (
     TooManyCalls,
     WatchTooSlow,
 )
+from paddleflow.problems.job import JobExists, JobNotFound, JobStateConflict, OwnerEpochConflict
 from paddleflow.problems.queue import (
     ChildrenUncovered,
     ClusterExists,
@@ -122,14 +136,26 @@ __all__ = [
     "DeadlineExceeded",
     "EtagMismatch",
     "FailedPrecondition",
+    "FilesystemAmbiguous",
+    "FilesystemExists",
+    "FilesystemGrantNotFound",
+    "FilesystemKindNotServed",
+    "FilesystemNotFound",
+    "FilesystemNotGranted",
+    "FilesystemReadOnly",
     "FlavourExists",
     "FlavourNotFound",
+    "FolderNotAllowed",
+    "FolderUnusable",
     "GrantExists",
     "GrantMismatch",
     "GrantNotFound",
     "Immutable",
     "Internal",
     "InvalidArgument",
+    "JobExists",
+    "JobNotFound",
+    "JobStateConflict",
     "LendExceedsMin",
     "MaxExceedsParent",
     "MinExceedsCluster",
@@ -142,9 +168,11 @@ __all__ = [
     "NotFound",
     "OutOfRange",
     "Overloaded",
+    "OwnerEpochConflict",
     "PageTokenInvalid",
     "ParentNotFound",
     "PasswordTooWeak",
+    "PathEscapes",
     "PermissionDenied",
     "PhysicalIsolationConflict",
     "Problem",
@@ -175,6 +203,7 @@ __all__ = [
     "Unauthenticated",
     "Unavailable",
     "UserExists",
+    "UserIsOwner",
     "UserIsRoot",
     "UserNotFound",
     "Violation",

@@ -1,0 +1,71 @@
+"""Problems with filesystems."""
+
+from __future__ import annotations
+
+from paddleflow.problems.base import AlreadyExists, FailedPrecondition, InvalidArgument, NotFound, PermissionDenied
+
+
+class FilesystemNotFound(NotFound):
+    """No filesystem of this name."""
+
+    reason = "FILESYSTEM_NOT_FOUND"
+
+
+class FilesystemExists(AlreadyExists):
+    """The owner has a filesystem of this name."""
+
+    reason = "FILESYSTEM_EXISTS"
+
+
+class FilesystemNotGranted(PermissionDenied):
+    """The filesystem is not shared with the caller."""
+
+    reason = "FILESYSTEM_NOT_GRANTED"
+
+
+class FilesystemAmbiguous(FailedPrecondition):
+    """Several filesystems of this name are shared with the caller; name the owner too."""
+
+    reason = "FILESYSTEM_AMBIGUOUS"
+
+
+class FilesystemReadOnly(PermissionDenied):
+    """The filesystem is shared for reading only."""
+
+    reason = "FILESYSTEM_READ_ONLY"
+
+
+class FilesystemKindNotServed(InvalidArgument):
+    """The URL is of a kind that is not served."""
+
+    reason = "FILESYSTEM_KIND_NOT_SERVED"
+
+
+class FilesystemGrantNotFound(NotFound):
+    """The filesystem is not shared with this user."""
+
+    reason = "FILESYSTEM_GRANT_NOT_FOUND"
+
+
+class UserIsOwner(FailedPrecondition):
+    """The user owns the filesystem, and may do everything with it."""
+
+    reason = "USER_IS_OWNER"
+
+
+class FolderNotAllowed(PermissionDenied):
+    """The folder is forbidden, or not one of those for users."""
+
+    reason = "FOLDER_NOT_ALLOWED"
+
+
+class FolderUnusable(FailedPrecondition):
+    """The folder does not exist, is none, or cannot be reached."""
+
+    reason = "FOLDER_UNUSABLE"
+
+
+class PathEscapes(PermissionDenied):
+    """The path leads out of the filesystem."""
+
+    reason = "PATH_ESCAPES"
