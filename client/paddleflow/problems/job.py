@@ -1,0 +1,29 @@
+"""Problems with jobs."""
+
+from __future__ import annotations
+
+from paddleflow.problems.base import Aborted, AlreadyExists, FailedPrecondition, NotFound
+
+
+class JobNotFound(NotFound):
+    """No job of this id that the caller may see."""
+
+    reason = "JOB_NOT_FOUND"
+
+
+class JobExists(AlreadyExists):
+    """A job of this id exists, and asks for something else."""
+
+    reason = "JOB_EXISTS"
+
+
+class JobStateConflict(FailedPrecondition):
+    """The job's state does not allow this."""
+
+    reason = "JOB_STATE"
+
+
+class OwnerEpochConflict(Aborted):
+    """Whoever the job is for has been taken over by a later one."""
+
+    reason = "OWNER_EPOCH"
