@@ -1,0 +1,171 @@
+"""What runs replicas: the port that processes of a machine and pods of a cluster stand behind."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from paddleflow.problems import Problem
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ReplicaKey:
+    """One start of one replica, for ever. Whoever starts the same again gets what there is."""
+
+    job: str
+    attempt: int
+    """Of the job, from 1."""
+    role: str
+    index: int
+    """Among those of its role, from 0."""
+    restart: int = 0
+    """How often this replica was started before within the attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A folder of the machine that appears to a replica."""
+
+    source: str
+    """Absolute, and free of links. It exists."""
+    target: str
+    """Absolute. It need not exist."""
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceiling:
+    """What a replica may use at most; None is no limit."""
+
+    cpu: int | None = None
+    """In thousandths of a core."""
+    memory: int | None = None
+    """In bytes."""
+    processes: int | None = None
+    """Processes and threads at one time."""
+    log: int | None = None
+    """Bytes of output that are kept; of more, the oldest goes first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """All that it takes to start a replica."""
+
+    key: ReplicaKey
+    tenant: str
+    """Whose it is. Replicas of two tenants see nothing of each other."""
+    argv: Sequence[str]
+    """The program and its arguments. Nothing in it is expanded."""
+    env: Mapping[str, str]
+    """All of its environment, but for what names its accelerators."""
+    secret_env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Names of variables, and of the files whose content is the value. Read at the start, and kept nowhere."""
+    cwd: str
+    """Absolute, as the replica sees it."""
+    mounts: Sequence[Mount] = ()
+    ceiling: Ceiling = field(default_factory=Ceiling)
+    accelerators: int = 0
+    """How many it has for itself alone."""
+    requests: Mapping[str, int] = field(default_factory=dict)
+    """What it takes on its machine, by resource."""
+
+
+class Phase(StrEnum):
+    """Where a replica stands, as its runtime sees it."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    ENDED = "ended"
+    LOST = "lost"
+    """It is gone, and nobody knows how it ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """How a replica was seen."""
+
+    key: ReplicaKey
+    phase: Phase
+    machine: str = ""
+    accelerators: tuple[int, ...] = ()
+    started: int | None = None
+    """When it began, in microseconds of the epoch."""
+    ended: int | None = None
+    """When it ended."""
+    status: int | None = None
+    """Its exit status; None if a signal ended it."""
+    signal: int | None = None
+    """What ended it, if it was a signal."""
+    message: str = ""
+    """Why, if the runtime knows, for people: that memory was short, that the program was not found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A replica was not started, and never will be by this key."""
+
+    key: ReplicaKey
+    problem: Problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """A machine that replicas can run on."""
+
+    name: str
+    capacity: Mapping[str, int]
+    """By resource, as in `paddleflow.common.v1.Resources`."""
+    schedulable: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogRange:
+    """A part of what a replica has written."""
+
+    offset: int
+    """Of the first byte, counted from the first that the replica ever wrote."""
+    data: bytes
+    end: bool
+    """True if the replica is over and there is nothing after it."""
+    kept_from: int
+    """The first byte that is still kept."""
+
+
+class Runtime(Protocol):
+    """The port. Every call may be repeated, and may come after a restart of whoever calls, and of what it calls."""
+
+    async def start(self, launches: Sequence[Launch]) -> Sequence[Refused]:
+        """Starts replicas, each once for ever; those that cannot be started are told.
+
+        What a replica does from here on is seen by `watch`. Raises Unavailable if it is not known what was started.
+        """
+
+    async def stop(self, keys: Sequence[ReplicaKey], grace: int) -> None:
+        """Tells replicas to end, and kills with all their children those that have not in so many microseconds.
+
+        A second call can only shorten the grace. Replicas that are over or unknown are passed over; one that is unknown
+        will not start any more.
+        """
+
+    def watch(self) -> AsyncIterator[Sequence[Sighting]]:
+        """All replicas that are not forgotten, as they are; then each change. An empty list parts the two."""
+
+    async def forget(self, keys: Sequence[ReplicaKey]) -> None:
+        """Removes what is kept of replicas that are over, but for their logs; unknown ones are passed over."""
+
+    async def read_log(self, key: ReplicaKey, offset: int, size: int) -> LogRange:
+        """Up to so many bytes of what a replica has written, from an offset on; a negative one counts from the end.
+
+        What is no longer kept is left out. Raises NotFound if there is no log.
+        """
+
+    async def log_offset(self, key: ReplicaKey, time: int) -> int:
+        """The offset of the first byte that was written at or after a time. Raises NotFound if there is no log."""
+
+    async def drop_logs(self, keys: Sequence[ReplicaKey]) -> None:
+        """Removes logs."""
+
+    async def machines(self) -> Sequence[Machine]:
+        """The machines there are."""
