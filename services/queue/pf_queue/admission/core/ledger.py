@@ -22,29 +22,36 @@ class Ledger:
 
     def __init__(self, places: Sequence[Place]) -> None:
         self.used = [[0] * len(place.min) for place in places]
-        self.drawn = [[0] * len(place.min) for place in places]
+        # Where nothing is withheld from lending, both are the same, and are kept once.
+        self.drawn = [
+            used if place.lends_all else [0] * len(used) for place, used in zip(places, self.used, strict=True)
+        ]
         self._nothing = (0,) * len(places[0].min)
 
     def charge(self, place: Place, amounts: Vector) -> None:
         """Charges amounts, which may be negative, to a place and all above it."""
+        asked = [(resource, amount) for resource, amount in enumerate(amounts) if amount]
         need: Sequence[int] = amounts
         for at in place.path:
-            used, drawn = self.used[at.index], self.drawn[at.index]
-            local = at.local
-            if local is None:
-                for resource, amount in enumerate(amounts):
-                    if amount:
-                        used[resource] += amount
-                        drawn[resource] += need[resource]
-                continue
-            passed = [0] * len(amounts)
-            for resource, amount in enumerate(amounts):
-                if amount:
-                    used[resource] += amount
-                    before = drawn[resource]
-                    after = drawn[resource] = before + need[resource]
-                    passed[resource] = max(0, after - local[resource]) - max(0, before - local[resource])
-            need = passed
+            used = self.used[at.index]
+            for resource, amount in asked:
+                used[resource] += amount
+            if not at.lends_all:
+                need = self._draw(at, asked, need)
+
+    def _draw(self, at: Place, asked: Sequence[tuple[int, int]], need: Sequence[int]) -> Sequence[int]:
+        """Charges what a place draws, and says what of that has to come from above."""
+        drawn, local = self.drawn[at.index], at.local
+        if local is None:
+            for resource, _ in asked:
+                drawn[resource] += need[resource]
+            return need
+        passed = [0] * len(need)
+        for resource, _ in asked:
+            before = drawn[resource]
+            after = drawn[resource] = before + need[resource]
+            passed[resource] = max(0, after - local[resource]) - max(0, before - local[resource])
+        return passed
 
     def refund(self, place: Place, amounts: Vector) -> None:
         self.charge(place, tuple(-amount for amount in amounts))
@@ -74,8 +81,9 @@ class Ledger:
 
     def fits(self, at: Place, amounts: Vector, need: Vector) -> bool:
         """True if the place itself has room; the same as to lack nothing, but sooner known."""
-        for has, amount, ceiling in zip(self.used[at.index], amounts, at.max, strict=True):
-            if amount and has + amount > ceiling:
+        used, most = self.used[at.index], at.max
+        for resource in at.limited:
+            if (amount := amounts[resource]) and used[resource] + amount > most[resource]:
                 return False
         if at.limit is at.max:
             return True

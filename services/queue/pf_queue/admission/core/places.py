@@ -62,7 +62,9 @@ class Place:
     __slots__ = (
         "admission",
         "index",
+        "lends_all",
         "limit",
+        "limited",
         "local",
         "max",
         "measure",
@@ -88,6 +90,8 @@ class Place:
         """From here to the root."""
         self.min = space.demand(rules.min)
         self.max = space.ceiling(rules.max, rules.max_jobs)
+        self.limited = [resource for resource, most in enumerate(self.max) if most != UNLIMITED]
+        """The resources that have a ceiling."""
         self.weight = rules.weight
         self.priority = rules.priority
         self.reach = rules.reach
@@ -105,6 +109,8 @@ class Place:
         sees."""
         self.withheld: Vector = space.nothing
         """What is lent to nobody beyond this place, here and below."""
+        self.lends_all = True
+        """True if that is nothing."""
         self.limit: Vector = self.max
         """At the root, what all may draw together beyond what is withheld from lending; the ceiling if nothing is."""
 
@@ -164,12 +170,14 @@ def _withhold(places: Sequence[Place], lend: Mapping[str, Vector]) -> None:
         )
         place.local = local if any(local) else None
         place.withheld = tuple(a + b for a, b in zip(local, kept, strict=True))
+        place.lends_all = not any(place.withheld)
         above = sums[place.path[1].index]
         for resource, amount in enumerate(place.withheld):
             above[resource] += amount
     root = places[0]
     root.withheld = tuple(sums[0])
-    if any(root.withheld):
+    root.lends_all = not any(root.withheld)
+    if not root.lends_all:
         root.limit = tuple(
             most if most == UNLIMITED else most - kept for most, kept in zip(root.max, sums[0], strict=True)
         )
