@@ -34,6 +34,7 @@ class Stand:
         "padding",
         "passed",
         "place",
+        "sure",
         "users",
         "variants",
     )
@@ -53,6 +54,8 @@ class Stand:
         """The plain shapes for which there was no room when they were looked at last."""
         self.offers: dict[Shape, tuple[Shape, int, Key]] = {}
         """What is sent up: as which shape, the number of the newest entry there, and its key."""
+        self.sure: set[Shape] = set()
+        """Of what is sent up, that of which the key is no lower bound but exact: nothing has changed since."""
         self.passed: dict[Shape, Shape] = {}
         """Of those who wait here itself: who stands behind whom."""
         self.behind: dict[Shape, dict[Shape, None]] = {}
@@ -63,6 +66,13 @@ class Stand:
         """What was blocked until there was room, and has the same leader still."""
         self.users: dict[str, list[int]] = {}
         """What each user has here, where users are limited."""
+
+    def touch(self) -> None:
+        """Something has changed here, so that keys from here on up are lower bounds."""
+        at: Stand | None = self
+        while at is not None:
+            at.sure.clear()
+            at = at.above
 
     def join(self, shape: Shape, entry: InLine) -> bool:
         """Somebody stands in line from now on; True if in front."""

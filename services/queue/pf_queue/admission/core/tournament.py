@@ -59,6 +59,7 @@ class Tournament:
         """A line has a new first, who came now."""
         if self.shapes.crowded:
             self._tidy()
+        stand.touch()
         before = stand.passed.get(shape)
         if before is not None and stand.lines[shape][0] < stand.lines[before][0]:
             del stand.passed[shape]
@@ -69,6 +70,7 @@ class Tournament:
 
     def left(self, stand: Stand, shape: Shape) -> None:
         """The first of a line is there no more."""
+        stand.touch()
         if shape not in stand.lines:
             for known in (stand.offers, stand.blocked, stand.passed):
                 known.pop(shape, None)
@@ -86,6 +88,7 @@ class Tournament:
         """The ledger was charged. Shares have grown, which shows by itself, but for what is lent to nobody."""
         for place in path:
             stand = self.stands[place.index]
+            stand.sure.clear()
             for shape in [shape for shape in stand.held_back() if not self._fits(stand, shape)]:
                 self._block(stand, shape)
             if place.local is not None:
@@ -97,6 +100,7 @@ class Tournament:
         sent: list[Shape] = []
         for place in path:
             stand = self.stands[place.index]
+            stand.sure.clear()
             freed = [shape for shape in stand.blocked if self._fits(stand, shape)]
             for shape in freed:
                 del stand.blocked[shape]
@@ -131,7 +135,12 @@ class Tournament:
 
     def barred(self, stand: Stand, shape: Shape) -> tuple[Stand, Shape] | None:
         """The first place on the way up where a plain shape is blocked, and as which."""
-        return next(((at, seen) for at, seen in self._way(stand, shape) if seen in at.blocked), None)
+        while shape not in stand.blocked:
+            if stand.above is None:
+                return None
+            shape = self.shapes.below(shape, self._ledger.passes(stand.place, shape.need))
+            stand = stand.above
+        return stand, shape
 
     @property
     def turns(self) -> int:
@@ -208,7 +217,8 @@ class Tournament:
     def _block(self, stand: Stand, shape: Shape) -> None:
         """There is no room for a shape at a place. Those behind it need not wait for it any more."""
         plain = shape.plain
-        stand.offers.pop(shape, None)
+        if stand.offers.pop(shape, None) is not None:
+            stand.touch()
         if plain not in stand.blocked:
             stand.blocked[plain] = None
             # If there was room for a moment and others took it, its leader is who it was.
@@ -263,6 +273,7 @@ class Tournament:
             for other in [other for other in stand.offers if other.own and other.tier is Tier.BASE]:
                 if front is None or other is not front[1]:
                     del stand.offers[other]
+                    stand.touch()
             if front is None:
                 return None
             shape = front[1]
@@ -276,7 +287,8 @@ class Tournament:
             return None
         key = self._best_key(stand, shape) if stand.above is None else self._key(stand, shape)
         if key is None:
-            stand.offers.pop(shape, None)
+            if stand.offers.pop(shape, None) is not None:
+                stand.touch()
             return None
         return self._push(stand, shape, key)
 
@@ -299,6 +311,7 @@ class Tournament:
             # What is recorded there is a lower bound still.
             return None
         self._number += 1
+        stand.touch()
         stand.offers[shape] = (seen, self._number, key)
         if above is None:
             heappush(self._top, (key, self._number, shape))
@@ -356,15 +369,17 @@ class Tournament:
             if offer is None or offer[1] != number:
                 heappop(group)
                 continue
+            if its in below.sure:
+                return entry
             key = self._key(below, its)
             if key is None:
                 del below.offers[its]
                 heappop(group)
-            elif key > recorded:
+                continue
+            below.sure.add(its)
+            if key > recorded:
                 below.offers[its] = (offer[0], number, key)
                 heapreplace(group, (key, number, below, its))
-            else:
-                return entry
         if group is not None:
             del stand.groups[shape]
             stand.forget(shape)
