@@ -109,8 +109,16 @@ class Tournament:
                 variant for shape in freed for variant in (*stand.variants.get(shape, ()), *stand.behind.get(shape, ()))
             ]
             anew = dict.fromkeys((*freed, *again, *sent))
-            moved = [seen for shape in list(stand.offers) if shape not in anew and (seen := self._lower(stand, shape))]
+            moved = [seen for shape in self._better(stand) if shape not in anew and (seen := self._lower(stand, shape))]
             sent = [*moved, *(seen for shape in anew if (seen := self._send(stand, shape)))]
+
+    def _better(self, stand: Stand) -> list[Shape]:
+        """What a place sends up that may stand better there, now that the place has less."""
+        if stand.place.local is not None:
+            return list(stand.offers)
+        if stand.above is None:
+            return []
+        return [shape for shape, (_, _, key) in stand.offers.items() if self._rank(stand, shape) < key[0]]
 
     def winner(self) -> tuple[Stand, Shape] | None:
         """The line whose first is next, and where it is."""
