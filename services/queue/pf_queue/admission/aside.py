@@ -50,7 +50,7 @@ def _fault(record: Record, id_: str, queue: str) -> str:
         return "a time or a number of it is none"
     if not spec.roles or not all(_sound(role) for role in spec.roles):
         return "a role of it asks for what nobody can have"
-    if record.holds and not _fits(record):
+    if record.holds and not fits(record):
         return f"it holds {list(record.surplus)} replicas above its minimum, which are not those of its roles"
     return ""
 
@@ -67,7 +67,8 @@ def _sound(role: RoleRequest) -> bool:
     return _whole(numbers) and role.step > 0
 
 
-def _fits(record: Record) -> bool:
+def fits(record: Record) -> bool:
+    """True if what a record says that it holds can be held by its roles."""
     roles = record.spec.roles
     if not len(roles) == len(record.surplus) == len(record.shrinking):
         return False
@@ -76,7 +77,6 @@ def _fits(record: Record) -> bool:
 
 
 def _whole(numbers: Sequence[object]) -> bool:
-    # Asked for each workload when a leader begins: in this form it takes the least time.
     if not numbers or set(map(type, numbers)) != {int}:
         return not numbers
     amounts = cast("Sequence[int]", numbers)

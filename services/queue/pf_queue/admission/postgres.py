@@ -12,7 +12,8 @@ from pf_kit.postgres.views import Row, on_constraint, rows
 from pf_kit.unit import Change, View
 from pf_queue.admission.core.workloads import Why
 from pf_queue.admission.domain import Decided, DecisionKind, Effects, Key, Record, WorkloadState
-from pf_queue.admission.rows import live_record_of, over_record_of, replicas_of, replicas_text, spec_text, standing_text
+from pf_queue.admission.live import LiveRows
+from pf_queue.admission.rows import over_record_of, replicas_of, replicas_text, spec_text, standing_text
 from pf_queue.admission.store import DecisionFilter, Over, OverFilter, OverPlace, StoredDecision
 from pf_queue.admission.times import micros, moment
 from pf_queue.resources import Resources
@@ -40,9 +41,9 @@ class PostgresWorkloadStore:
 
     async def _unfinished(self, view: View, queue: str | None) -> Sequence[Record]:
         found: list[Record] = []
-        after = ""
+        live, after = LiveRows(), ""
         while page := await rows(view).fetch(self._sql["unfinished"], after, AT_ONCE, queue):
-            found += [live_record_of(row["id"], row["queue"], row["spec"], row["standing"]) for row in page]
+            found += [live.record(*row) for row in page]
             after = page[-1]["id"]
         return found
 

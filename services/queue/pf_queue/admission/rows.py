@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pf_queue.admission.aside import checked, unreadable
+from pf_queue.admission.aside import unreadable
 from pf_queue.admission.domain import Key, Outcome, Record, Replicas, RoleRequest, Spec, WorkloadState
 from pf_queue.resources import Resources
 
@@ -37,10 +37,14 @@ def spec_of(row: Mapping[str, Any]) -> Spec:
         queue=row["queue"],
         user=row["user"],
         priority=row["priority"],
-        roles=tuple(_role(*columns) for columns in row["roles"]),
+        roles=roles_of(row["roles"]),
         grace=row["grace"],
         min_run=row["min_run"],
     )
+
+
+def roles_of(rows: Iterable[Sequence[Any]]) -> tuple[RoleRequest, ...]:
+    return tuple(_role(*columns) for columns in rows)
 
 
 def _role(role: str, least: int, most: int, step: int, each: Mapping[str, int]) -> RoleRequest:
@@ -80,31 +84,28 @@ def replicas_of(row: Sequence[Sequence[Any]]) -> tuple[Replicas, ...]:
     return tuple(Replicas(*columns) for columns in row)
 
 
-SPOILT = (LookupError, TypeError, ValueError, AttributeError)
+SPOILT = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
 """What comes of reading as a record what is none."""
-
-
-def live_record_of(id_: str, queue: str, spec: Mapping[str, Any], standing: Sequence[Any]) -> Record:
-    """One that is not over; set aside if it cannot be read, or is not sound."""
-    try:
-        return checked(record_of(spec, standing), id_, queue)
-    except SPOILT as error:
-        return unreadable(id_, queue, f"what is stored of it cannot be read ({type(error).__name__}: {error})")
 
 
 def over_record_of(id_: str, queue: str, spec: Mapping[str, Any], standing: Sequence[Any]) -> Record:
     """One that is over; set aside if it cannot be read."""
     try:
-        return record_of(spec, standing)
+        return record_of(spec_of(spec), standing)
     except SPOILT as error:
-        return unreadable(id_, queue, f"what is stored of it cannot be read ({type(error).__name__}: {error})")
+        return spoilt(id_, queue, error)
 
 
-def record_of(spec: Mapping[str, Any], standing: Sequence[Any]) -> Record:
+def spoilt(id_: str, queue: str, error: Exception) -> Record:
+    """One that cannot be read."""
+    return unreadable(id_, queue, f"what is stored of it cannot be read ({type(error).__name__}: {error})")
+
+
+def record_of(spec: Spec, standing: Sequence[Any]) -> Record:
     state, number, submitted, not_before, requeues, cluster, grant, grant_version, admission, since, *rest = standing
     start_by, running, surplus, shrinking, leave_by, leaves_for, kept_until, starving, outcome, version = rest
     return Record(
-        spec=spec_of(spec),
+        spec=spec,
         state=WorkloadState(state),
         number=number,
         submitted=submitted,

@@ -1,7 +1,8 @@
 -- Queries on workloads. A filter that is null matches all.
 
 -- unfinished --
-select id, queue, spec, standing
+-- As text, because it is read in a way of its own.
+select id, queue, spec::text, standing::text
 from workloads
 where id > $1 and ($3::text is null or queue = $3)
 order by id
