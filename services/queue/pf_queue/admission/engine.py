@@ -105,8 +105,8 @@ class Engine:
         """Takes in what was stored, into pools that are empty."""
         for record in records:
             self._number = max(self._number, record.number)
-            self.records[record.id] = record
-            self._attempts[record.spec.key.job] = record.id
+            id_ = self._attempts[record.spec.key.job] = record.id
+            self.records[id_] = record
         on_record, layouts = self._on_record(self._layout), self._layout.pools
         self._set({id_: plant(layouts[id_], on_record[id_], self._tuning, now) for id_ in self.pools}, now)
 
