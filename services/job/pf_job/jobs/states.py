@@ -1,0 +1,139 @@
+"""Where a job stands, and what it is owed: two tables, and nothing that happens outside of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class State(StrEnum):
+    """Where a job stands, as people see it."""
+
+    INIT = "init"
+    PENDING = "pending"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    TERMINATING = "terminating"
+    TERMINATED = "terminated"
+    PREEMPTING = "preempting"
+    PREEMPTED = "preempted"
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"
+
+
+FINAL = frozenset(
+    {State.SUCCEEDED, State.FAILED, State.TERMINATED, State.PREEMPTED, State.CANCELLED, State.SKIPPED},
+)
+"""States that are never left."""
+
+
+class Stage(StrEnum):
+    """What is to be done next for a job. It is done again until it is known to have happened."""
+
+    SUBMIT = "submit"
+    """The queue is to be told of it."""
+    QUEUED = "queued"
+    """Nothing: the queue has it."""
+    LAUNCH = "launch"
+    """Its replicas are to be started."""
+    WATCH = "watch"
+    """Nothing: its replicas run."""
+    HALT = "halt"
+    """Its replicas are to be ended."""
+    RELEASE = "release"
+    """The queue is to be told that it holds nothing any more."""
+    OVER = "over"
+
+
+class Kind(StrEnum):
+    """What can happen to a job."""
+
+    SUBMITTED = "submitted"
+    """The queue knows of it."""
+    REFUSED = "refused"
+    """The queue does not take it, and never will."""
+    ADMITTED = "admitted"
+    """It may start, or holds more or less than before."""
+    RUNNING = "running"
+    """All replicas that it needs run."""
+    ENDED = "ended"
+    """What its replicas did decides how it ends."""
+    STOPPED = "stopped"
+    """Somebody wants it to end."""
+    EVICTED = "evicted"
+    """The queue wants all that it holds."""
+    LATE = "late"
+    """A time limit is over."""
+    GONE = "gone"
+    """None of its replicas is left."""
+    RELEASED = "released"
+    """The queue knows that it holds nothing."""
+    REQUEUED = "requeued"
+    """It waits in the queue again, as the next attempt."""
+
+
+STAGES: Mapping[Stage, Mapping[Kind, frozenset[Stage]]] = {
+    Stage.SUBMIT: {
+        Kind.SUBMITTED: frozenset({Stage.QUEUED, Stage.RELEASE}),
+        Kind.REFUSED: frozenset({Stage.OVER}),
+        Kind.ADMITTED: frozenset({Stage.LAUNCH, Stage.RELEASE}),
+        Kind.STOPPED: frozenset({Stage.SUBMIT}),
+        Kind.LATE: frozenset({Stage.SUBMIT}),
+    },
+    Stage.QUEUED: {
+        Kind.ADMITTED: frozenset({Stage.LAUNCH}),
+        Kind.STOPPED: frozenset({Stage.RELEASE}),
+        Kind.LATE: frozenset({Stage.RELEASE}),
+        Kind.REQUEUED: frozenset({Stage.QUEUED}),
+        Kind.RELEASED: frozenset({Stage.OVER}),
+    },
+    Stage.LAUNCH: {
+        Kind.ADMITTED: frozenset({Stage.LAUNCH}),
+        Kind.RUNNING: frozenset({Stage.WATCH}),
+        Kind.ENDED: frozenset({Stage.HALT}),
+        Kind.STOPPED: frozenset({Stage.HALT}),
+        Kind.EVICTED: frozenset({Stage.HALT}),
+        Kind.LATE: frozenset({Stage.HALT}),
+    },
+    Stage.WATCH: {
+        Kind.ADMITTED: frozenset({Stage.WATCH}),
+        Kind.ENDED: frozenset({Stage.HALT}),
+        Kind.STOPPED: frozenset({Stage.HALT}),
+        Kind.EVICTED: frozenset({Stage.HALT}),
+        Kind.LATE: frozenset({Stage.HALT}),
+    },
+    Stage.HALT: {
+        Kind.ADMITTED: frozenset({Stage.HALT}),
+        Kind.STOPPED: frozenset({Stage.HALT}),
+        Kind.EVICTED: frozenset({Stage.HALT}),
+        Kind.GONE: frozenset({Stage.RELEASE}),
+    },
+    Stage.RELEASE: {
+        Kind.ADMITTED: frozenset({Stage.RELEASE}),
+        Kind.STOPPED: frozenset({Stage.RELEASE}),
+        Kind.RELEASED: frozenset({Stage.OVER, Stage.SUBMIT, Stage.QUEUED, Stage.RELEASE}),
+        Kind.REQUEUED: frozenset({Stage.QUEUED, Stage.RELEASE}),
+    },
+    Stage.OVER: {},
+}
+"""For each stage what can happen in it, and which stages may follow. All else is passed over: it is late news."""
+
+STATES: Mapping[State, frozenset[State]] = {
+    State.INIT: frozenset({State.PENDING, State.FAILED, State.TERMINATED, State.CANCELLED, State.SKIPPED}),
+    State.PENDING: frozenset(
+        {State.RUNNING, State.FAILED, State.TERMINATING, State.TERMINATED, State.PREEMPTING},
+    ),
+    State.RUNNING: frozenset(
+        {State.SUCCEEDED, State.FAILED, State.PENDING, State.TERMINATING, State.PREEMPTING},
+    ),
+    State.TERMINATING: frozenset({State.TERMINATED}),
+    State.PREEMPTING: frozenset({State.PENDING, State.PREEMPTED, State.TERMINATING}),
+    State.SUCCEEDED: frozenset(),
+    State.FAILED: frozenset(),
+    State.TERMINATED: frozenset(),
+    State.PREEMPTED: frozenset(),
+    State.CANCELLED: frozenset(),
+    State.SKIPPED: frozenset(),
+}
+"""Which states may follow which."""
