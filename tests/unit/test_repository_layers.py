@@ -11,7 +11,7 @@ import pytest
 
 from support.repository import BIN, ROOT
 
-FOLDERS = ("client", "services/kit", "services/queue", "services/stack")
+FOLDERS = ("client", "services/fs", "services/kit", "services/queue", "services/stack")
 
 VIOLATIONS = [
     ("tiers", "services/kit/pf_kit/clock.py", "import pf_queue.fields"),
@@ -20,6 +20,7 @@ VIOLATIONS = [
     ("queue", "services/queue/pf_queue/accounts/store.py", "import pf_queue.quota.tree"),
     ("rooms", "services/queue/pf_queue/quota/domain.py", "import pf_queue.quota.store"),
     ("rooms", "services/queue/pf_queue/accounts/memory.py", "import pf_queue.accounts.postgres"),
+    ("pure", "services/fs/pf_fs/service/naming.py", "import grpc"),
     ("pure", "services/queue/pf_queue/quota/service.py", "import grpc"),
     ("pure", "services/queue/pf_queue/quota/domain.py", "from paddleflow.queue.v1 import queue_pb2"),
     ("adapters", "services/queue/pf_queue/clusters/postgres.py", "import grpc"),

@@ -1,0 +1,174 @@
+"""Between the messages of the contract and the values of the domain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from paddleflow.common.v1 import event_pb2
+from paddleflow.fs.v1 import fs_pb2
+from paddleflow.problems import FilesystemKindNotServed, InvalidArgument, Violation
+from pf_fs.domain import (
+    Access,
+    ChangeKind,
+    Filesystem,
+    FilesystemChanged,
+    FilesystemFilter,
+    Grant,
+    GrantChanged,
+    GrantFilter,
+    Key,
+    Kind,
+)
+from pf_fs.fields import (
+    MOST_VIOLATIONS,
+    filter_violations,
+    is_id,
+    key_violations,
+    name_violations,
+    property_violations,
+    require,
+)
+from pf_fs.paths import is_served, scheme_of, url_violations
+from pf_fs.service import Mount
+from pf_fs.service.filesystems import Draft
+from pf_fs.service.naming import own_id, user_of
+from pf_kit.events import Fact
+from pf_kit.principal import Principal
+
+FILESYSTEM_EVENT = fs_pb2.FilesystemEvent.DESCRIPTOR.full_name
+GRANT_EVENT = fs_pb2.FilesystemGrantEvent.DESCRIPTOR.full_name
+KINDS = {Kind.LOCAL: fs_pb2.FILESYSTEM_KIND_LOCAL}
+ACCESSES = {
+    Access.READ: fs_pb2.FILESYSTEM_ACCESS_READ,
+    Access.READ_WRITE: fs_pb2.FILESYSTEM_ACCESS_READ_WRITE,
+}
+CHANGE_KINDS = {
+    ChangeKind.CREATED: event_pb2.CHANGE_KIND_CREATED,
+    ChangeKind.UPDATED: event_pb2.CHANGE_KIND_UPDATED,
+    ChangeKind.DELETED: event_pb2.CHANGE_KIND_DELETED,
+}
+
+
+def filesystem_message(filesystem: Filesystem) -> fs_pb2.Filesystem:
+    return fs_pb2.Filesystem(
+        id=filesystem.id,
+        owner=filesystem.owner,
+        name=filesystem.name,
+        url=filesystem.url,
+        properties=filesystem.properties,
+        kind=KINDS[filesystem.kind],
+        create_time=_timestamp(filesystem.create_time),
+        etag=filesystem.etag,
+    )
+
+
+def grant_message(grant: Grant) -> fs_pb2.FilesystemGrant:
+    return fs_pb2.FilesystemGrant(
+        filesystem_id=grant.key.filesystem_id,
+        user=grant.key.user,
+        access=ACCESSES[grant.access],
+        create_time=_timestamp(grant.create_time),
+    )
+
+
+def mount_message(mount: Mount) -> fs_pb2.Mount:
+    folder = mount.folder
+    local = fs_pb2.LocalFolder(path=str(folder.path), device=folder.device, inode=folder.inode)
+    return fs_pb2.Mount(filesystem_id=mount.filesystem.id, read_only=mount.read_only, local=local)
+
+
+def draft_of(caller: Principal, message: fs_pb2.Filesystem) -> Draft:
+    """The filesystem to be made. InvalidArgument names each field that cannot be; FilesystemKindNotServed too."""
+    draft = Draft(
+        owner=message.owner or user_of(caller, "filesystem.owner"),
+        name=message.name,
+        url=message.url,
+        properties=dict(message.properties),
+    )
+    if found := tuple(_violations(draft))[:MOST_VIOLATIONS]:
+        raise (_problem_of(draft.url)).of(*found)
+    return draft
+
+
+def _violations(draft: Draft) -> Iterator[Violation]:
+    yield from name_violations(draft.owner, draft.name)
+    yield from url_violations("filesystem.url", draft.url)
+    # Those of a kind that is not served are nobody's to judge.
+    if is_served(scheme_of(draft.url)):
+        yield from property_violations(draft.properties)
+
+
+def _problem_of(url: str) -> type[InvalidArgument]:
+    scheme = scheme_of(url)
+    return FilesystemKindNotServed if scheme and not is_served(scheme) else InvalidArgument
+
+
+def key_of(message: fs_pb2.FilesystemKey) -> Key:
+    """How the caller names a filesystem. InvalidArgument if it names none."""
+    key = Key(message.id, message.owner, message.name)
+    require(key_violations(key))
+    return key
+
+
+def target_of(caller: Principal, message: fs_pb2.FilesystemKey) -> str:
+    """The id of the filesystem that is to be changed."""
+    return own_id(caller, key_of(message))
+
+
+def access_of(value: fs_pb2.FilesystemAccess.ValueType) -> Access:
+    """What is granted. InvalidArgument if it is not given, or not defined."""
+    known = {number: access for access, number in ACCESSES.items()}
+    if value not in known:
+        raise InvalidArgument.of(Violation("access", "must be READ or READ_WRITE"))
+    return known[value]
+
+
+def given_user(user: str) -> str:
+    """The user that a grant is about. InvalidArgument if none is."""
+    if not user:
+        raise InvalidArgument.of(Violation("user", "must be given"))
+    return user
+
+
+def filesystem_filter(request: fs_pb2.ListFilesystemsRequest) -> FilesystemFilter:
+    require(filter_violations("owner", request.owner), filter_violations("name_prefix", request.name_prefix))
+    return FilesystemFilter(owner=request.owner, name_prefix=request.name_prefix)
+
+
+def grant_filter(caller: Principal, request: fs_pb2.ListFilesystemGrantsRequest) -> GrantFilter:
+    require(filter_violations("user", request.user))
+    filesystem_id = target_of(caller, request.filesystem) if request.HasField("filesystem") else ""
+    if filesystem_id and not is_id(filesystem_id):
+        raise InvalidArgument.of(Violation("filesystem", "is named as none can be"))
+    return GrantFilter(filesystem_id, request.user)
+
+
+def existing(filesystem: Filesystem) -> fs_pb2.FilesystemEvent:
+    """Tells a watcher of a filesystem that is there as the watch begins."""
+    return fs_pb2.FilesystemEvent(kind=event_pb2.CHANGE_KIND_EXISTING, filesystem=filesystem_message(filesystem))
+
+
+def encode(event: object) -> Fact:
+    """The event, ready to be stored; TypeError if it is none of this service."""
+    match event:
+        case FilesystemChanged(kind, filesystem, version):
+            told = fs_pb2.FilesystemEvent(kind=CHANGE_KINDS[kind], filesystem=filesystem_message(filesystem))
+            payload = told.SerializeToString(deterministic=True)
+            return Fact(FILESYSTEM_EVENT, f"filesystem/{filesystem.id}", version, payload)
+        case GrantChanged(kind, grant, filesystem, version):
+            shared = fs_pb2.FilesystemGrantEvent(
+                kind=CHANGE_KINDS[kind], grant=grant_message(grant), filesystem=filesystem_message(filesystem)
+            )
+            payload = shared.SerializeToString(deterministic=True)
+            return Fact(GRANT_EVENT, f"filesystem-grant/{grant.key}", version, payload)
+        case _:
+            raise TypeError(f"{type(event).__name__} is no event of this service")
+
+
+def _timestamp(time: datetime) -> Timestamp:
+    message = Timestamp()
+    message.FromDatetime(time)
+    return message

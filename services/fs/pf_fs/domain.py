@@ -1,0 +1,143 @@
+"""Filesystems, with whom they are shared, and what can happen to both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import PurePosixPath
+
+ROOT = "root"
+"""The user that may do everything."""
+UNBORN = datetime(1970, 1, 1, tzinfo=UTC)
+"""The time of what is not stored yet."""
+
+
+class ChangeKind(StrEnum):
+    """What happened to a thing."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    DELETED = "deleted"
+
+
+class Kind(StrEnum):
+    """The kinds of places that are served; the values are the schemes of their URLs."""
+
+    LOCAL = "local"
+
+
+class Access(StrEnum):
+    """What somebody may do with the files."""
+
+    READ = "read"
+    READ_WRITE = "read_write"
+
+
+def id_of(owner: str, name: str) -> str:
+    """The id of a user's filesystem. It tells both, since no user has a `-` in its name."""
+    return f"fs-{owner}-{name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filesystem:
+    """A name for files that lie elsewhere."""
+
+    owner: str
+    name: str
+    url: str
+    kind: Kind
+    folder: PurePosixPath
+    """Where the URL led when it was made: absolute and without links."""
+    confined: bool
+    """True if its folder has to be one of those for users; False if root made it."""
+    properties: Mapping[str, str] = field(default_factory=dict)
+    create_time: datetime = UNBORN
+    version: int = 0
+    """No number is given out twice, also over deletion and creation anew."""
+
+    @property
+    def id(self) -> str:
+        return id_of(self.owner, self.name)
+
+    @property
+    def etag(self) -> str:
+        return f"{self.version:x}"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """How a caller names a filesystem: by its id alone, or by its name, with or without its owner."""
+
+    id: str = ""
+    owner: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class GrantKey:
+    """What makes a grant unique."""
+
+    filesystem_id: str
+    user: str
+
+    def __str__(self) -> str:
+        return f"{self.filesystem_id}/{self.user}"
+
+    @classmethod
+    def parse(cls, text: str) -> GrantKey:
+        """The key of such a string; ValueError if it is none."""
+        filesystem_id, user = text.split("/")
+        return cls(filesystem_id, user)
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Shares one filesystem with one user."""
+
+    key: GrantKey
+    access: Access
+    version: int
+    create_time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class FilesystemFilter:
+    """Which filesystems to list; what is empty or None matches all."""
+
+    owner: str = ""
+    name: str = ""
+    name_prefix: str = ""
+    seen_by: str | None = None
+    """Only those that this user owns or that are shared with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class GrantFilter:
+    """Which grants to list; what is empty or None matches all."""
+
+    filesystem_id: str = ""
+    user: str = ""
+    seen_by: str | None = None
+    """Only those to this user, and those on its filesystems."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilesystemChanged:
+    """Something happened to a filesystem."""
+
+    kind: ChangeKind
+    filesystem: Filesystem
+    """The filesystem after it; for a deletion, before it."""
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class GrantChanged:
+    """Something happened to a grant."""
+
+    kind: ChangeKind
+    grant: Grant
+    filesystem: Filesystem
+    version: int

@@ -1,0 +1,99 @@
+"""Filesystems in Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+
+from paddleflow.problems import FilesystemExists
+from pf_fs.domain import Access, Filesystem, FilesystemFilter, Grant, GrantFilter, GrantKey, Kind
+from pf_kit.postgres.queries import load_queries
+from pf_kit.postgres.views import Row, on_constraint, rows
+from pf_kit.unit import Change, View
+
+
+class PostgresFilesystemStore:
+    """Fulfils `FilesystemStore` over a `PostgresDatabase`."""
+
+    def __init__(self) -> None:
+        self._sql: Mapping[str, str] = load_queries("pf_fs")
+
+    async def next_version(self, change: Change) -> int:
+        version: int = await rows(change).fetchval(self._sql["next_version"])
+        return version
+
+    async def filesystem(self, view: View, filesystem_id: str) -> Filesystem | None:
+        row = await rows(view).fetchrow(self._sql["filesystem"], filesystem_id)
+        return _filesystem(row) if row else None
+
+    async def filesystems(self, view: View, chosen: FilesystemFilter, after: str, limit: int) -> Sequence[Filesystem]:
+        found = await rows(view).fetch(
+            self._sql["filesystems"],
+            after,
+            limit,
+            chosen.owner or None,
+            chosen.name or None,
+            chosen.name_prefix,
+            chosen.seen_by,
+        )
+        return [_filesystem(row) for row in found]
+
+    async def add(self, change: Change, filesystem: Filesystem) -> None:
+        with on_constraint(
+            filesystems_pkey=FilesystemExists(f"{filesystem.owner} has a filesystem {filesystem.name!r}")
+        ):
+            await rows(change).execute(
+                self._sql["add"],
+                filesystem.id,
+                filesystem.owner,
+                filesystem.name,
+                filesystem.url,
+                filesystem.kind,
+                str(filesystem.folder),
+                filesystem.confined,
+                dict(filesystem.properties),
+                filesystem.version,
+                filesystem.create_time,
+            )
+
+    async def remove(self, change: Change, filesystem_id: str) -> None:
+        await rows(change).execute(self._sql["remove"], filesystem_id)
+
+    async def grant(self, view: View, key: GrantKey) -> Grant | None:
+        row = await rows(view).fetchrow(self._sql["grant"], key.filesystem_id, key.user)
+        return _grant(row) if row else None
+
+    async def grants(self, view: View, chosen: GrantFilter, after: GrantKey | None, limit: int) -> Sequence[Grant]:
+        place = (after.filesystem_id, after.user) if after else (None, None)
+        words = (chosen.filesystem_id or None, chosen.user or None, chosen.seen_by)
+        found = await rows(view).fetch(self._sql["grants"], *words, *place, limit)
+        return [_grant(row) for row in found]
+
+    async def set_grant(self, change: Change, grant: Grant) -> None:
+        key = grant.key
+        await rows(change).execute(
+            self._sql["set_grant"], key.filesystem_id, key.user, grant.access, grant.version, grant.create_time
+        )
+
+    async def remove_grants(self, change: Change, filesystem_id: str, user: str = "") -> Sequence[Grant]:
+        found = await rows(change).fetch(self._sql["remove_grants"], filesystem_id, user or None)
+        return sorted(map(_grant, found), key=lambda grant: grant.key)
+
+
+def _filesystem(row: Row) -> Filesystem:
+    return Filesystem(
+        owner=row["owner"],
+        name=row["name"],
+        url=row["url"],
+        kind=Kind(row["kind"]),
+        folder=PurePosixPath(row["folder"]),
+        confined=row["confined"],
+        properties=row["properties"],
+        create_time=row["create_time"],
+        version=row["version"],
+    )
+
+
+def _grant(row: Row) -> Grant:
+    key = GrantKey(row["filesystem_id"], row["user_name"])
+    return Grant(key, Access(row["access"]), row["version"], row["create_time"])

@@ -1,0 +1,56 @@
+"""Folders of the machine: which of them a filesystem may be, and whether they are still what they were."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from paddleflow.problems import FolderNotAllowed, PathEscapes
+from pf_fs.domain import Filesystem
+from pf_fs.fields import shown
+from pf_fs.ports import Disk, Folder
+from pf_fs.rules import Rules, is_below, roots_of
+
+
+class Folders:
+    """Finds folders, and lets nobody have one that is not for it."""
+
+    def __init__(self, *, disk: Disk, rules: Rules, roots: Sequence[str]) -> None:
+        """`roots` are set aside for users; `{user}` in one stands for the owner's name."""
+        self._disk = disk
+        self._rules = rules
+        self._roots = tuple(roots)
+
+    async def choose(self, wanted: PurePosixPath, owner: str, *, confined: bool) -> Folder:
+        """The folder that a new filesystem is to be. Raises FolderNotAllowed and FolderUnusable."""
+        real = await self._disk.real(wanted)
+        # Before anything is said of the folder: who may not have it, need not know whether it exists.
+        await self._require_allowed(wanted, real, owner, confined=confined)
+        return await self._disk.look(real)
+
+    async def open(self, filesystem: Filesystem, below: PurePosixPath) -> Folder:
+        """A folder of a filesystem as it is now. Raises FolderNotAllowed, FolderUnusable and PathEscapes."""
+        folder = filesystem.folder
+        if await self._disk.real(folder) != folder:
+            raise PathEscapes(f"{shown(str(folder))} was a folder when {filesystem.id} was made, and is a link now")
+        real = await self._disk.real(folder / below)
+        if not real.is_relative_to(folder):
+            raise PathEscapes(f"{shown(str(below))} leads out of {filesystem.id}")
+        await self._require_allowed(folder, folder, filesystem.owner, confined=filesystem.confined)
+        await self._require_allowed(folder / below, real, filesystem.owner, confined=filesystem.confined)
+        return await self._disk.look(real)
+
+    async def _require_allowed(self, wanted: PurePosixPath, real: PurePosixPath, owner: str, *, confined: bool) -> None:
+        if (forbidden := self._rules.objection(real)) is not None:
+            raise FolderNotAllowed(f"{shown(str(wanted))} lies in or around {forbidden}, which is never shared")
+        if not confined:
+            return
+        roots = roots_of(owner, self._roots)
+        if not is_below(real, [await self._disk.real(root) for root in roots]):
+            raise FolderNotAllowed(_outside(wanted, roots))
+
+
+def _outside(wanted: PurePosixPath, roots: Sequence[PurePosixPath]) -> str:
+    if not roots:
+        return "no folder is set aside for users; root can make this filesystem for you"
+    return f"{shown(str(wanted))} does not lie in {' or '.join(map(str, roots))}; root can make it for you"

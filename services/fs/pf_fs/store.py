@@ -1,0 +1,46 @@
+"""Where filesystems are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from pf_fs.domain import Filesystem, FilesystemFilter, Grant, GrantFilter, GrantKey
+from pf_kit.unit import Change, View
+
+LOCK = "filesystems"
+"""Held by every change. There are few of them, and so the order of events is the order of commits."""
+
+
+class FilesystemStore(Protocol):
+    """The port to the rows of filesystems and grants. Whoever writes holds `LOCK`.
+
+    Words that are asked for are well-formed; services see to it.
+    """
+
+    async def next_version(self, change: Change) -> int:
+        """A number above all it gave before."""
+
+    async def filesystem(self, view: View, filesystem_id: str) -> Filesystem | None:
+        """The filesystem of this id."""
+
+    async def filesystems(self, view: View, chosen: FilesystemFilter, after: str, limit: int) -> Sequence[Filesystem]:
+        """The filesystems whose ids come after this one, by id, which is by owner and name."""
+
+    async def add(self, change: Change, filesystem: Filesystem) -> None:
+        """Keeps a new filesystem. Raises FilesystemExists if its owner has one of its name."""
+
+    async def remove(self, change: Change, filesystem_id: str) -> None:
+        """Forgets a filesystem that is granted to nobody."""
+
+    async def grant(self, view: View, key: GrantKey) -> Grant | None:
+        """The grant of this key."""
+
+    async def grants(self, view: View, chosen: GrantFilter, after: GrantKey | None, limit: int) -> Sequence[Grant]:
+        """The grants after this one, by key."""
+
+    async def set_grant(self, change: Change, grant: Grant) -> None:
+        """Keeps a grant on an existing filesystem, in place of the one of its key if there is one."""
+
+    async def remove_grants(self, change: Change, filesystem_id: str, user: str = "") -> Sequence[Grant]:
+        """Forgets the grants on a filesystem, to all or to one user, and returns them, by key."""
