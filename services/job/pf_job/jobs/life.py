@@ -38,13 +38,17 @@ class Grant:
     """If it does not run by then, it gives up."""
 
 
+BACKOFF = timedelta(seconds=10)
+LONGEST_BACKOFF = timedelta(minutes=10)
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """What was agreed on when the job was taken."""
 
     retries: int = 0
-    backoff: timedelta = timedelta(seconds=10)
-    max_backoff: timedelta = timedelta(minutes=10)
+    backoff: timedelta = BACKOFF
+    max_backoff: timedelta = LONGEST_BACKOFF
     final_statuses: frozenset[int] = frozenset()
     """Exit statuses after which it is not tried again."""
     requeue: bool = True

@@ -1,0 +1,144 @@
+"""Jobs, their replicas, and what happened to them, as they are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from pf_job.jobs.life import BACKOFF, LONGEST_BACKOFF, Life, Terms
+from pf_job.jobs.states import State
+from pf_job.specs.domain import JobSpec, JobType
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a job is part of, if a service made it."""
+
+    key: str
+    """Unique for ever."""
+    scope: str
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A job, and where it stands."""
+
+    id: str
+    owner: str
+    type: JobType
+    spec: JobSpec
+    life: Life
+    resources: Mapping[str, int] = field(default_factory=dict)
+    """What all its replicas take together, without what lies above the minimum."""
+    notes: Sequence[str] = ()
+    part: Part | None = None
+    version: int = 0
+    number: int = 0
+    """Grows with each job that is accepted."""
+
+    @property
+    def terms(self) -> Terms:
+        retry, limits = self.spec.retry, self.spec.limits
+        return Terms(
+            retries=retry.limit,
+            backoff=retry.backoff or BACKOFF,
+            max_backoff=retry.max_backoff or LONGEST_BACKOFF,
+            final_statuses=frozenset(retry.not_on),
+            requeue=not retry.no_requeue,
+            pending=limits.pending,
+            run=limits.run,
+        )
+
+    @property
+    def kept_until(self) -> datetime | None:
+        """When it may be forgotten; None as long as it is not over, or if that is never."""
+        kept, finish = self.spec.limits.kept, self.life.finish_time
+        return finish + kept if kept is not None and finish is not None else None
+
+    @property
+    def queue(self) -> str:
+        return self.spec.work.scheduling_policy.queue
+
+
+@dataclass(frozen=True, slots=True)
+class JobChanged:
+    """A job is new, has changed, or is forgotten."""
+
+    job: Job
+    forgotten: bool = False
+    born: bool = False
+
+
+class TaskState(StrEnum):
+    """Where a replica stands."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    LOST = "lost"
+
+
+ENDED = frozenset({TaskState.SUCCEEDED, TaskState.FAILED, TaskState.STOPPED, TaskState.LOST})
+"""States that are never left."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TaskKey:
+    """One start of one replica, for ever."""
+
+    job: str
+    attempt: int
+    role: str
+    index: int
+    restart: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A replica."""
+
+    key: TaskKey
+    state: TaskState = TaskState.PENDING
+    message: str = ""
+    machine: str = ""
+    status: int | None = None
+    signal: int | None = None
+    accelerators: tuple[int, ...] = ()
+    start_time: datetime | None = None
+    finish_time: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happening:
+    """Something that happened to a job or to one of its replicas."""
+
+    job: str
+    number: int
+    time: datetime
+    attempt: int
+    state: State
+    what: str
+    message: str = ""
+    role: str = ""
+    index: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobFilter:
+    """Which jobs to list. Empty fields match all; all must match."""
+
+    owner: str = ""
+    queue: str = ""
+    queues: frozenset[str] | None = None
+    """Only jobs of these queues, or of the viewer; None for all."""
+    viewer: str = ""
+    states: frozenset[State] = frozenset()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    updated_since: datetime | None = None
+    started_since: datetime | None = None
+    name_prefix: str = ""

@@ -1,0 +1,121 @@
+"""Jobs in memory, for tests: as durable as the process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from pf_job.jobs.domain import Happening, Job, JobFilter, Task, TaskKey
+from pf_job.jobs.life import due
+from pf_job.jobs.states import Stage
+from pf_kit.memory import tables
+from pf_kit.unit import Change, View
+
+
+class MemoryJobStore:
+    """Fulfils `JobStore` over a `MemoryDatabase`."""
+
+    async def jobs(self, view: View, ids: Sequence[str]) -> Sequence[Job]:
+        jobs = _jobs(view)
+        return [jobs[id_] for id_ in dict.fromkeys(ids) if id_ in jobs]
+
+    async def of_part(self, view: View, key: str) -> Job | None:
+        return next((job for job in _jobs(view).values() if job.part and job.part.key == key), None)
+
+    async def page(self, view: View, chosen: JobFilter, before: int, limit: int) -> Sequence[Job]:
+        updated = tables(view).table("updated")
+        found = [
+            job
+            for job in _jobs(view).values()
+            if (not before or job.number < before) and _matches(job, chosen, updated[job.id])
+        ]
+        return sorted(found, key=lambda job: -job.number)[:limit]
+
+    async def at(self, view: View, stages: Sequence[Stage], now: datetime, limit: int) -> Sequence[Job]:
+        owed = [job for job in _jobs(view).values() if job.life.stage in stages and _ready(job, now)]
+        return sorted(owed, key=lambda job: job.version)[:limit]
+
+    async def overdue(self, view: View, now: datetime, limit: int) -> Sequence[Job]:
+        times = ((due(job.life, job.terms), job) for job in _jobs(view).values())
+        late = [(time, job) for time, job in times if time is not None and time <= now]
+        return [job for _, job in sorted(late, key=lambda each: each[0])][:limit]
+
+    async def expired(self, view: View, now: datetime, limit: int) -> Sequence[Job]:
+        over = ((job.kept_until, job) for job in _jobs(view).values() if job.life.stage is Stage.OVER)
+        expired = [(time, job) for time, job in over if time is not None and time <= now]
+        return [job for _, job in sorted(expired, key=lambda each: each[0])][:limit]
+
+    async def claim(self, change: Change, scope: str, epoch: int) -> int:
+        scopes: dict[str, int] = tables(change).table("scopes")
+        scopes[scope] = max(epoch, scopes.get(scope, epoch))
+        return scopes[scope]
+
+    async def add(self, change: Change, jobs: Sequence[Job]) -> Sequence[Job]:
+        first = 1 + max((job.number for job in _jobs(change).values()), default=0)
+        numbered = [replace(job, number=first + place) for place, job in enumerate(jobs)]
+        return await self.save(change, numbered)
+
+    async def save(self, change: Change, jobs: Sequence[Job]) -> Sequence[Job]:
+        counters = tables(change).table("counters")
+        saved = []
+        for job in jobs:
+            counters["version"] = counters.get("version", 0) + 1
+            saved.append(replace(job, version=counters["version"]))
+            tables(change).table("updated")[job.id] = change.time
+        tables(change).table("jobs").update({job.id: job for job in saved})
+        return saved
+
+    async def revise(self, change: Change, job: Job) -> Job:
+        (saved,) = await self.save(change, [job])
+        return saved
+
+    async def remove(self, change: Change, ids: Sequence[str]) -> None:
+        for id_ in ids:
+            del tables(change).table("jobs")[id_]
+            tables(change).table("happenings").pop(id_, None)
+        tasks = tables(change).table("tasks")
+        for key in [key for key in tasks if key.job in ids]:
+            del tasks[key]
+
+    async def tasks(self, view: View, ids: Sequence[str], attempt: int) -> Sequence[Task]:
+        stored: dict[TaskKey, Task] = tables(view).table("tasks")
+        return [stored[key] for key in sorted(stored) if key.job in ids and attempt in (0, key.attempt)]
+
+    async def put_tasks(self, change: Change, tasks: Sequence[Task]) -> None:
+        tables(change).table("tasks").update({task.key: task for task in tasks})
+
+    async def note(self, change: Change, happenings: Sequence[Happening]) -> None:
+        stored: dict[str, tuple[Happening, ...]] = tables(change).table("happenings")
+        for happening in happenings:
+            before = stored.get(happening.job, ())
+            stored[happening.job] = (*before, replace(happening, number=len(before) + 1))
+
+    async def happenings(self, view: View, id_: str, after: int, limit: int) -> Sequence[Happening]:
+        stored: tuple[Happening, ...] = tables(view).table("happenings").get(id_, ())
+        return stored[after : after + limit]
+
+
+def _jobs(view: View) -> dict[str, Job]:
+    return tables(view).table("jobs")
+
+
+def _ready(job: Job, now: datetime) -> bool:
+    waits = job.life.not_before if job.life.stage is Stage.SUBMIT else None
+    return waits is None or waits <= now
+
+
+def _matches(job: Job, chosen: JobFilter, updated: datetime) -> bool:
+    return all(_conditions(job, chosen, updated))
+
+
+def _conditions(job: Job, chosen: JobFilter, updated: datetime) -> Iterator[bool]:
+    yield chosen.owner in ("", job.owner)
+    yield chosen.queue in ("", job.queue)
+    yield chosen.queues is None or job.queue in chosen.queues or job.owner == chosen.viewer
+    yield not chosen.states or job.life.state in chosen.states
+    yield chosen.labels.items() <= job.spec.work.labels.items()
+    yield chosen.updated_since is None or updated >= chosen.updated_since
+    started = job.life.start_time
+    yield chosen.started_since is None or (started is not None and started >= chosen.started_since)
+    yield job.spec.name.startswith(chosen.name_prefix)

@@ -1,0 +1,249 @@
+"""Jobs in Postgres."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TypeVar
+
+from pf_job.jobs.domain import Happening, Job, JobFilter, Part, Task, TaskKey, TaskState
+from pf_job.jobs.life import Ending, Grant, Life, due
+from pf_job.jobs.states import Stage, State
+from pf_job.specs.domain import JobSpec, JobType
+from pf_kit.postgres.queries import load_queries
+from pf_kit.postgres.views import Row, rows
+from pf_kit.unit import Change, View
+
+T = TypeVar("T")
+
+
+class PostgresJobStore:
+    """Fulfils `JobStore` over a `PostgresDatabase`."""
+
+    def __init__(self, *, encode: Callable[[JobSpec], bytes], decode: Callable[[bytes], JobSpec]) -> None:
+        """Specs are kept as the bytes that these make of them."""
+        self._sql: Mapping[str, str] = load_queries("pf_job.jobs")
+        self._encode = encode
+        self._decode = decode
+
+    async def jobs(self, view: View, ids: Sequence[str]) -> Sequence[Job]:
+        return self._read(await rows(view).fetch(self._sql["jobs"], list(ids)))
+
+    async def of_part(self, view: View, key: str) -> Job | None:
+        return next(iter(self._read(await rows(view).fetch(self._sql["of_part"], key))), None)
+
+    async def page(self, view: View, chosen: JobFilter, before: int, limit: int) -> Sequence[Job]:
+        found = await rows(view).fetch(
+            self._sql["page"],
+            before,
+            limit,
+            chosen.owner or None,
+            chosen.queue or None,
+            None if chosen.queues is None else list(chosen.queues),
+            chosen.viewer,
+            list(chosen.states) or None,
+            dict(chosen.labels),
+            chosen.updated_since,
+            chosen.started_since,
+            chosen.name_prefix,
+        )
+        return self._read(found)
+
+    async def at(self, view: View, stages: Sequence[Stage], now: datetime, limit: int) -> Sequence[Job]:
+        return self._read(await rows(view).fetch(self._sql["at"], list(stages), now, limit))
+
+    async def overdue(self, view: View, now: datetime, limit: int) -> Sequence[Job]:
+        return self._read(await rows(view).fetch(self._sql["overdue"], now, limit))
+
+    async def expired(self, view: View, now: datetime, limit: int) -> Sequence[Job]:
+        return self._read(await rows(view).fetch(self._sql["expired"], now, limit))
+
+    async def claim(self, change: Change, scope: str, epoch: int) -> int:
+        highest: int = await rows(change).fetchval(self._sql["claim"], scope, epoch)
+        return highest
+
+    async def add(self, change: Change, jobs: Sequence[Job]) -> Sequence[Job]:
+        asked = _columns([self._asked(job) for job in jobs])
+        numbers = {row["id"]: row["number"] for row in await rows(change).fetch(self._sql["add_jobs"], *asked)}
+        numbered = [replace(job, number=numbers[job.id]) for job in jobs]
+        return await self._keep("add_lives", change, numbered)
+
+    async def save(self, change: Change, jobs: Sequence[Job]) -> Sequence[Job]:
+        return await self._keep("save", change, jobs)
+
+    async def revise(self, change: Change, job: Job) -> Job:
+        spec = job.spec
+        await rows(change).execute(self._sql["revise"], job.id, spec.name, dict(spec.work.labels), self._encode(spec))
+        return replace(job, version=await rows(change).fetchval(self._sql["touch"], job.id, change.time))
+
+    async def remove(self, change: Change, ids: Sequence[str]) -> None:
+        await rows(change).execute(self._sql["remove"], list(ids))
+
+    async def tasks(self, view: View, ids: Sequence[str], attempt: int) -> Sequence[Task]:
+        return [_task(row) for row in await rows(view).fetch(self._sql["tasks"], list(ids), attempt)]
+
+    async def put_tasks(self, change: Change, tasks: Sequence[Task]) -> None:
+        if tasks:
+            await rows(change).execute(self._sql["put_tasks"], *_columns([_task_values(task) for task in tasks]))
+
+    async def note(self, change: Change, happenings: Sequence[Happening]) -> None:
+        if happenings:
+            values = [
+                (each.job, each.time, each.attempt, each.state, each.what, each.message, each.role, each.index)
+                for each in happenings
+            ]
+            await rows(change).execute(self._sql["note"], *_columns(values))
+
+    async def happenings(self, view: View, id_: str, after: int, limit: int) -> Sequence[Happening]:
+        return [_happening(row) for row in await rows(view).fetch(self._sql["happenings"], id_, after, limit)]
+
+    async def _keep(self, query: str, change: Change, jobs: Sequence[Job]) -> Sequence[Job]:
+        if not jobs:
+            return []
+        lives = _columns([_life_values(job) for job in jobs])
+        found = await rows(change).fetch(self._sql[query], *lives, change.time)
+        versions = {row["id"]: row["version"] for row in found}
+        return [replace(job, version=versions[job.id]) for job in jobs]
+
+    def _asked(self, job: Job) -> Sequence[object]:
+        """The values of the columns of `jobs`, in the order in which the query names them."""
+        part, work = job.part, job.spec.work
+        return (
+            job.id,
+            job.owner,
+            job.queue,
+            job.spec.name,
+            job.type,
+            json.dumps(dict(work.labels)),
+            self._encode(job.spec),
+            json.dumps(dict(job.resources)),
+            json.dumps(list(job.notes)),
+            part.key if part else None,
+            part.scope if part else None,
+            part.epoch if part else None,
+        )
+
+    def _read(self, found: Sequence[Row]) -> Sequence[Job]:
+        return [self._job(row) for row in found]
+
+    def _job(self, row: Row) -> Job:
+        key = row["part_key"]
+        return Job(
+            id=row["id"],
+            owner=row["owner"],
+            type=JobType(row["type"]),
+            spec=self._decode(row["spec"]),
+            life=_life(row),
+            resources=row["resources"],
+            notes=tuple(row["notes"]),
+            part=None if key is None else Part(key, row["part_scope"], row["part_epoch"]),
+            version=row["version"],
+            number=row["number"],
+        )
+
+
+def _columns(values: Sequence[Sequence[T]]) -> Sequence[Sequence[T]]:
+    """The same, column by column; there is at least one row."""
+    return [list(column) for column in zip(*values, strict=True)]
+
+
+def _life_values(job: Job) -> Sequence[object]:
+    """The values of the columns of `lives`, in the order in which the queries name them."""
+    life = job.life
+    return (
+        job.id,
+        life.state,
+        life.stage,
+        life.attempt,
+        life.retries,
+        life.ending,
+        life.abrupt,
+        life.message,
+        None if life.grant is None else json.dumps(_held(life.grant)),
+        life.not_before,
+        life.accept_time,
+        life.start_time,
+        life.finish_time,
+        due(life, job.terms),
+        job.kept_until,
+    )
+
+
+def _life(row: Row) -> Life:
+    return Life(
+        accept_time=row["accept_time"],
+        stage=Stage(row["stage"]),
+        state=State(row["state"]),
+        attempt=row["attempt"],
+        retries=row["retries"],
+        ending=None if row["ending"] is None else Ending(row["ending"]),
+        abrupt=row["abrupt"],
+        message=row["message"],
+        grant=None if row["held"] is None else _grant(row["held"]),
+        not_before=row["not_before"],
+        start_time=row["start_time"],
+        finish_time=row["finish_time"],
+    )
+
+
+def _held(grant: Grant) -> Mapping[str, object]:
+    return {
+        "id": grant.id,
+        "version": grant.version,
+        "cluster": grant.cluster,
+        "replicas": dict(grant.replicas),
+        "start_by": grant.start_by.isoformat(),
+    }
+
+
+def _grant(held: Mapping[str, object]) -> Grant:
+    return Grant(**{**held, "start_by": datetime.fromisoformat(str(held["start_by"]))})  # type: ignore[arg-type]
+
+
+def _task_values(task: Task) -> Sequence[object]:
+    key = task.key
+    return (
+        key.job,
+        key.attempt,
+        key.role,
+        key.index,
+        key.restart,
+        task.state,
+        task.message,
+        task.machine,
+        task.status,
+        task.signal,
+        json.dumps(task.accelerators),
+        task.start_time,
+        task.finish_time,
+    )
+
+
+def _task(row: Row) -> Task:
+    return Task(
+        key=TaskKey(row["job"], row["attempt"], row["role"], row["index"], row["restart"]),
+        state=TaskState(row["state"]),
+        message=row["message"],
+        machine=row["machine"],
+        status=row["status"],
+        signal=row["signal"],
+        accelerators=tuple(row["accelerators"]),
+        start_time=row["start_time"],
+        finish_time=row["finish_time"],
+    )
+
+
+def _happening(row: Row) -> Happening:
+    return Happening(
+        job=row["job"],
+        number=row["number"],
+        time=row["time"],
+        attempt=row["attempt"],
+        state=State(row["state"]),
+        what=row["what"],
+        message=row["message"],
+        role=row["role"],
+        index=row["index"],
+    )

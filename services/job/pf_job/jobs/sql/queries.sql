@@ -1,0 +1,137 @@
+-- Queries on jobs. A filter that is null matches all.
+
+-- jobs --
+select jobs.*, lives.* from jobs join lives using (id) where id = any ($1)
+
+-- of_part --
+select jobs.*, lives.* from jobs join lives using (id) where part_key = $1
+
+-- page --
+select jobs.*, lives.*
+from jobs join lives using (id)
+where ($1::bigint = 0 or number < $1)
+    and ($3::text is null or owner = $3)
+    and ($4::text is null or queue = $4)
+    and ($5::text[] is null or queue = any ($5) or owner = $6)
+    and ($7::text[] is null or state = any ($7))
+    and ($8::jsonb = '{}' or labels @> $8)
+    and ($9::timestamptz is null or update_time >= $9)
+    and ($10::timestamptz is null or start_time >= $10)
+    and starts_with(name, $11)
+order by number desc
+limit $2
+
+-- at --
+-- Whoever waits for its time does so before it is submitted; later nothing waits for a time.
+select jobs.*, lives.*
+from lives join jobs using (id)
+where stage = any ($1) and stage in ('submit', 'launch', 'halt', 'release')
+    and (stage <> 'submit' or not_before is null or not_before <= $2)
+order by lives.version
+limit $3
+
+-- overdue --
+select jobs.*, lives.* from lives join jobs using (id) where due <= $1 order by due limit $2
+
+-- expired --
+select jobs.*, lives.* from lives join jobs using (id) where kept_until <= $1 and stage = 'over' order by kept_until limit $2
+
+-- claim --
+insert into scopes as known (name, epoch) values ($1, $2)
+on conflict (name) do update set epoch = greatest(known.epoch, excluded.epoch)
+returning epoch
+
+-- add_jobs --
+insert into jobs (id, owner, queue, name, type, labels, spec, resources, notes, part_key, part_scope, part_epoch)
+select id, owner, queue, name, type, labels::jsonb, spec, resources::jsonb, array(select jsonb_array_elements_text(notes::jsonb)), part_key, part_scope, part_epoch
+from unnest(
+    $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[], $8::text[], $9::text[], $10::text[], $11::text[], $12::bigint[]
+) as given (id, owner, queue, name, type, labels, spec, resources, notes, part_key, part_scope, part_epoch)
+returning id, number
+
+-- add_lives --
+insert into lives (
+    id, state, stage, attempt, retries, ending, abrupt, message, held, not_before, accept_time, start_time, finish_time, due, kept_until,
+    update_time, version
+)
+select
+    id, state, stage, attempt, retries, ending, abrupt, message, held::jsonb, not_before, accept_time, start_time, finish_time, due, kept_until,
+    $16, nextval('job_version')
+from unnest(
+    $1::text[], $2::text[], $3::text[], $4::integer[], $5::integer[], $6::text[], $7::boolean[], $8::text[], $9::text[],
+    $10::timestamptz[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[], $14::timestamptz[], $15::timestamptz[]
+) as given (
+    id, state, stage, attempt, retries, ending, abrupt, message, held, not_before, accept_time, start_time, finish_time, due, kept_until
+)
+returning id, version
+
+-- save --
+update lives
+set state = given.state, stage = given.stage, attempt = given.attempt, retries = given.retries, ending = given.ending,
+    abrupt = given.abrupt, message = given.message, held = given.held::jsonb, not_before = given.not_before,
+    accept_time = given.accept_time, start_time = given.start_time, finish_time = given.finish_time, due = given.due,
+    kept_until = given.kept_until, update_time = $16, version = nextval('job_version')
+from unnest(
+    $1::text[], $2::text[], $3::text[], $4::integer[], $5::integer[], $6::text[], $7::boolean[], $8::text[], $9::text[],
+    $10::timestamptz[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[], $14::timestamptz[], $15::timestamptz[]
+) as given (
+    id, state, stage, attempt, retries, ending, abrupt, message, held, not_before, accept_time, start_time, finish_time, due, kept_until
+)
+where lives.id = given.id
+returning lives.id, lives.version
+
+-- revise --
+update jobs set name = $2, labels = $3, spec = $4 where id = $1
+
+-- touch --
+update lives set update_time = $2, version = nextval('job_version') where id = $1 returning version
+
+-- remove --
+delete from jobs where id = any ($1)
+
+-- tasks --
+select job, attempt, role, index, restart, state, message, machine, status, signal, accelerators, start_time, finish_time
+from tasks
+where job = any ($1) and ($2 = 0 or attempt = $2)
+order by job, attempt, role, index, restart
+
+-- put_tasks --
+insert into tasks (
+    job, attempt, role, index, restart, state, message, machine, status, signal, accelerators, start_time, finish_time
+)
+select
+    job, attempt, role, index, restart, state, message, machine, status, signal,
+    array(select jsonb_array_elements_text(accelerators::jsonb)::integer), start_time, finish_time
+from unnest(
+    $1::text[], $2::integer[], $3::text[], $4::integer[], $5::integer[], $6::text[], $7::text[], $8::text[],
+    $9::integer[], $10::integer[], $11::text[], $12::timestamptz[], $13::timestamptz[]
+) as given (
+    job, attempt, role, index, restart, state, message, machine, status, signal, accelerators, start_time, finish_time
+)
+on conflict (job, attempt, role, index, restart) do update
+set state = excluded.state, message = excluded.message, machine = excluded.machine, status = excluded.status,
+    signal = excluded.signal, accelerators = excluded.accelerators, start_time = excluded.start_time,
+    finish_time = excluded.finish_time
+
+-- note --
+with given as (
+    select *
+    from unnest(
+        $1::text[], $2::timestamptz[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::text[], $8::integer[]
+    ) with ordinality as given (job, time, attempt, state, what, message, role, index, place)
+), last as (
+    select job, max(happenings.number) as number from happenings where job in (select job from given) group by job
+)
+insert into happenings (job, number, time, attempt, state, what, message, role, index)
+select
+    given.job,
+    coalesce(last.number, 0) + row_number() over (partition by given.job order by given.place),
+    given.time, given.attempt, given.state, given.what, given.message, given.role, given.index
+from given left join last on last.job = given.job
+
+-- happenings --
+select job, number, time, attempt, state, what, message, role, index
+from happenings
+where job = $1 and number > $2
+order by number
+limit $3

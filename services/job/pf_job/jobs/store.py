@@ -1,0 +1,70 @@
+"""Where jobs are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from pf_job.jobs.domain import Happening, Job, JobFilter, Task
+from pf_job.jobs.states import Stage
+from pf_kit.unit import Change, View
+
+
+def job_lock(id_: str) -> str:
+    """Held by every change of a job, so that the order of its events is the order of commits."""
+    return f"job/{id_}"
+
+
+def scope_lock(scope: str) -> str:
+    """Held by every change that makes a job for a scope."""
+    return f"scope/{scope}"
+
+
+class JobStore(Protocol):
+    """The port to the rows of jobs. Whoever writes holds the lock of the job."""
+
+    async def jobs(self, view: View, ids: Sequence[str]) -> Sequence[Job]:
+        """The jobs of these ids that there are, in no order."""
+
+    async def of_part(self, view: View, key: str) -> Job | None:
+        """The job that is this part of something."""
+
+    async def page(self, view: View, chosen: JobFilter, before: int, limit: int) -> Sequence[Job]:
+        """The jobs with numbers below one, newest first; 0 means from the newest on."""
+
+    async def at(self, view: View, stages: Sequence[Stage], now: datetime, limit: int) -> Sequence[Job]:
+        """Jobs at these stages that need not wait any longer, those that came there first in front."""
+
+    async def overdue(self, view: View, now: datetime, limit: int) -> Sequence[Job]:
+        """Jobs whose limit of time is over."""
+
+    async def expired(self, view: View, now: datetime, limit: int) -> Sequence[Job]:
+        """Jobs that are over and need not be kept any longer."""
+
+    async def claim(self, change: Change, scope: str, epoch: int) -> int:
+        """Notes that a scope is used with an epoch; returns the highest that it was ever used with."""
+
+    async def add(self, change: Change, jobs: Sequence[Job]) -> Sequence[Job]:
+        """Keeps new jobs, none of which there is, and returns them with versions and numbers."""
+
+    async def save(self, change: Change, jobs: Sequence[Job]) -> Sequence[Job]:
+        """Keeps where jobs stand, that there are, and returns them with new versions."""
+
+    async def revise(self, change: Change, job: Job) -> Job:
+        """Keeps what is asked for by a job, that there is, and returns it with a new version."""
+
+    async def remove(self, change: Change, ids: Sequence[str]) -> None:
+        """Forgets jobs, their tasks and what happened to them."""
+
+    async def tasks(self, view: View, ids: Sequence[str], attempt: int) -> Sequence[Task]:
+        """Tasks of jobs by key: of one attempt, or of all if it is 0."""
+
+    async def put_tasks(self, change: Change, tasks: Sequence[Task]) -> None:
+        """Keeps tasks, in the place of those that there are."""
+
+    async def note(self, change: Change, happenings: Sequence[Happening]) -> None:
+        """Keeps happenings. Their numbers are given out here, whatever they say, in this order."""
+
+    async def happenings(self, view: View, id_: str, after: int, limit: int) -> Sequence[Happening]:
+        """What happened to a job after the happening of a number, oldest first."""
