@@ -126,10 +126,11 @@ async def test_a_second_grant_takes_the_place_of_the_first(kept: Kept) -> None:
 async def test_grants_come_by_filesystem_and_user_a_page_at_a_time(kept: Kept) -> None:
     await keep(kept, filesystem("alice", "a"), filesystem("alice", "a-b"), filesystem("bobby", "c"))
     wanted = ["fs-alice-a/bobby", "fs-alice-a/carol", "fs-alice-a-b/bobby", "fs-bobby-c/carol"]
-    await keep(kept, *(grant(*text.split("/")) for text in reversed(wanted)))
+    keys = [GrantKey.parse(text) for text in wanted]
+    await keep(kept, *(grant(key.filesystem_id, key.user) for key in reversed(keys)))
     assert await granted(kept, GrantFilter()) == wanted
     assert await granted(kept, GrantFilter(), limit=2) == wanted[:2]
-    assert await granted(kept, GrantFilter(), after=GrantKey.parse(wanted[1]), limit=2) == wanted[2:]
+    assert await granted(kept, GrantFilter(), after=keys[1], limit=2) == wanted[2:]
 
 
 async def test_grants_are_found_by_what_is_shared_and_by_who_sees_them(kept: Kept) -> None:

@@ -1,9 +1,9 @@
-"""Calls any method of the queue service; which method is told by its request."""
+"""Calls any method of a service, the queue service if no other is named; which method is told by its request."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
@@ -22,10 +22,14 @@ FILES = (auth_pb2, event_pb2, info_pb2, cluster_pb2, queue_pb2, admission_pb2)
 SERVICES: tuple[ServiceDescriptor, ...] = tuple(
     service for file in FILES for service in file.DESCRIPTOR.services_by_name.values()
 )
-METHODS: Mapping[str, MethodDescriptor] = {
-    method.input_type.full_name: method for service in SERVICES for method in service.methods
-}
-"""By the full name of their request."""
+
+
+def methods_of(services: Iterable[ServiceDescriptor]) -> Mapping[str, MethodDescriptor]:
+    """By the full name of their request."""
+    return {method.input_type.full_name: method for service in services for method in service.methods}
+
+
+METHODS = methods_of(SERVICES)
 
 
 def path_of(method: MethodDescriptor) -> str:
@@ -38,10 +42,12 @@ class Caller:
 
     channel: aio.Channel
     secret: str = ""
+    on_behalf_of: str = ""
+    methods: Mapping[str, MethodDescriptor] = field(default_factory=lambda: METHODS)
 
     async def __call__(self, request: Message) -> Any:
         """The reply. Raises the problem that the server answers."""
-        method = METHODS[request.DESCRIPTOR.full_name]
+        method = self.methods[request.DESCRIPTOR.full_name]
         call: aio.UnaryUnaryMultiCallable[Message, Any] = self.channel.unary_unary(
             path_of(method), lambda message: message.SerializeToString(), GetMessageClass(method.output_type).FromString
         )
@@ -52,7 +58,7 @@ class Caller:
 
     async def watch(self, request: Message) -> AsyncGenerator[Any, None]:
         """The messages of a stream. Raises the problem that ends it."""
-        method = METHODS[request.DESCRIPTOR.full_name]
+        method = self.methods[request.DESCRIPTOR.full_name]
         begin: aio.UnaryStreamMultiCallable[Message, Any] = self.channel.unary_stream(
             path_of(method), lambda message: message.SerializeToString(), GetMessageClass(method.output_type).FromString
         )
@@ -81,4 +87,5 @@ class Caller:
         return [thing async for page in self.pages(request, field) for thing in page]
 
     def _metadata(self) -> tuple[tuple[str, str], ...]:
-        return (("authorization", f"Bearer {self.secret}"),) if self.secret else ()
+        token = (("authorization", f"Bearer {self.secret}"),) if self.secret else ()
+        return (*token, ("x-paddleflow-on-behalf-of", self.on_behalf_of)) if self.on_behalf_of else token

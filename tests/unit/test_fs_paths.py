@@ -107,9 +107,7 @@ def test_a_folder_is_refused_if_and_only_if_it_touches_a_forbidden_one(parts: li
     assert (rules.objection(folder) is not None) == (touches or ".ssh" in parts)
 
 
-@pytest.mark.parametrize(
-    "folder", ["/etc", "/etc/x", "/proc/1/root", "/var", "/root", "/home/al/.ssh/x", "/a/.kube"]
-)
+@pytest.mark.parametrize("folder", ["/etc", "/etc/x", "/proc/1/root", "/var", "/root", "/home/al/.ssh/x", "/a/.kube"])
 def test_what_is_never_shared(folder: str) -> None:
     assert Rules().objection(PurePosixPath(folder)) is not None
 

@@ -1,0 +1,135 @@
+"""Every method of the filesystem service is called here once, over a socket, and every change is on record."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import pytest
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
+from paddleflow.common.v1 import event_pb2, info_pb2
+from paddleflow.fs.v1 import fs_pb2
+from paddleflow.problems import PermissionDenied, TokenMissing
+from pf_kit.access import EXEMPT, Access, rules
+from support.callers import path_of
+from support.fs_site import METHODS, READ, SERVICES, FsSite, Member, named
+
+Step = Callable[[FsSite], Awaitable[Any]]
+RULES = rules(SERVICES)
+
+
+def as_root(request: Any) -> Step:
+    return lambda site: site.root(request)
+
+
+def with_filesystem(make: Callable[[Member, Member], Any]) -> Step:
+    """With a filesystem of one user's, and another user; root asks."""
+
+    async def step(site: FsSite) -> Any:
+        alice, bobby = await site.add_user("alice"), await site.add_user("bobby")
+        await site.make(alice)
+        return await site.root(make(alice, bobby))
+
+    return step
+
+
+async def create(site: FsSite) -> Any:
+    alice = await site.add_user("alice")
+    draft = fs_pb2.Filesystem(owner=alice.name, name="data", url=f"local://{alice.folder}")
+    return await site.root(fs_pb2.CreateFilesystemRequest(filesystem=draft))
+
+
+async def revoke(site: FsSite) -> Any:
+    alice, bobby = await site.add_user("alice"), await site.add_user("bobby")
+    await site.make(alice)
+    await site.share(alice, "data", bobby.name)
+    request = fs_pb2.RevokeFilesystemRequest(filesystem=named("data", alice.name), user=bobby.name)
+    return await site.root(request)
+
+
+async def watch(site: FsSite) -> Any:
+    stream = site.root.watch(fs_pb2.WatchFilesystemsRequest())
+    try:
+        return await anext(stream)
+    finally:
+        await stream.aclose()
+
+
+SUCCESSES: Mapping[str, Step] = {
+    "common.v1.InfoService/GetInfo": as_root(info_pb2.GetInfoRequest()),
+    "common.v1.AuditService/ListAuditRecords": as_root(info_pb2.ListAuditRecordsRequest()),
+    "common.v1.EventService/ListEvents": as_root(event_pb2.ListEventsRequest(limit=1)),
+    "common.v1.EventService/GetEventHead": as_root(event_pb2.GetEventHeadRequest()),
+    "fs.v1.FilesystemService/CreateFilesystem": create,
+    "fs.v1.FilesystemService/GetFilesystem": with_filesystem(
+        lambda alice, _: fs_pb2.GetFilesystemRequest(filesystem=named("data", alice.name))
+    ),
+    "fs.v1.FilesystemService/ListFilesystems": as_root(fs_pb2.ListFilesystemsRequest()),
+    "fs.v1.FilesystemService/DeleteFilesystem": with_filesystem(
+        lambda alice, _: fs_pb2.DeleteFilesystemRequest(filesystem=named("data", alice.name))
+    ),
+    "fs.v1.FilesystemService/GrantFilesystem": with_filesystem(
+        lambda alice, bobby: fs_pb2.GrantFilesystemRequest(
+            filesystem=named("data", alice.name), user=bobby.name, access=READ
+        )
+    ),
+    "fs.v1.FilesystemService/RevokeFilesystem": revoke,
+    "fs.v1.FilesystemService/ListFilesystemGrants": as_root(fs_pb2.ListFilesystemGrantsRequest()),
+    "fs.v1.FilesystemService/DescribeMount": with_filesystem(
+        lambda alice, _: fs_pb2.DescribeMountRequest(filesystem=named("data", alice.name))
+    ),
+    "fs.v1.FilesystemService/WatchFilesystems": watch,
+}
+
+
+def short(path: str) -> str:
+    return path.removeprefix("/paddleflow.")
+
+
+async def test_every_method_that_the_server_has_is_called_here(fs_site: FsSite) -> None:
+    """What the server has, it says itself, by reflection."""
+    stub = reflection_pb2_grpc.ServerReflectionStub(fs_site.channel)  # type: ignore[arg-type]  # knows no asyncio
+    stream = stub.ServerReflectionInfo()  # type: ignore[operator]  # has no types
+    await stream.write(reflection_pb2.ServerReflectionRequest(list_services=""))
+    answer = await stream.read()
+    await stream.done_writing()
+    served = {service.name for service in answer.list_services_response.service} - EXEMPT
+    assert served == {service.full_name for service in SERVICES}
+    assert set(SUCCESSES) == {short(path_of(method)) for method in METHODS.values()}
+
+
+def test_every_method_has_a_rule() -> None:
+    assert {short(path) for path in RULES} == set(SUCCESSES)
+    assert all(rule.access in Access for rule in RULES.values())
+
+
+async def records(site: FsSite) -> list[info_pb2.AuditRecord]:
+    return list((await site.root(info_pb2.ListAuditRecordsRequest(page_size=5))).records)
+
+
+@pytest.mark.parametrize("path", list(SUCCESSES))
+async def test_a_method_answers_and_what_it_changes_is_on_record(fs_site: FsSite, path: str) -> None:
+    newest = max((record.id for record in await records(fs_site)), default=0)
+    await SUCCESSES[path](fs_site)
+    recorded = [record for record in await records(fs_site) if record.id > newest and short(record.method) == path]
+    assert len(recorded) == RULES[f"/paddleflow.{path}"].mutation
+    for record in recorded:
+        assert record.actor == "user/root"
+        kind, _, name = record.subject.partition("/")
+        assert kind in {"filesystem", "filesystem-grant"}
+        assert name.startswith(f"fs-alice{fs_site.tag}-data")
+
+
+@pytest.mark.parametrize("path", [path for path, rule in RULES.items() if not rule.streaming])
+async def test_whoever_may_not_call_is_kept_out(fs_site: FsSite, path: str) -> None:
+    method = next(method for method in METHODS.values() if path_of(method) == path)
+    request = method.input_type._concrete_class()  # type: ignore[attr-defined]  # noqa: SLF001  # made by protobuf
+    access = RULES[path].access
+    if access is not Access.ANYONE:
+        with pytest.raises(TokenMissing):
+            await fs_site.anyone(request)
+    if access in (Access.ROOT, Access.SERVICE):
+        alice = await fs_site.add_user("alice")
+        with pytest.raises(PermissionDenied):
+            await alice.call(request)
