@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
+from typing import Any
 
 import pytest
 
@@ -86,7 +87,7 @@ async def listed(kept: Kept, chosen: JobFilter, before: int = 0, limit: int = 10
     return [found.id for found in await store.page(database.newest, chosen, before, limit)]
 
 
-FULL = {
+FULL: dict[str, Any] = {
     "stage": Stage.HALT,
     "state": State.TERMINATING,
     "attempt": 3,
@@ -121,7 +122,7 @@ async def test_a_part_is_found_by_its_key(kept: Kept) -> None:
 async def test_where_a_job_stands_is_replaced_and_has_a_new_version(kept: Kept) -> None:
     database, store = kept
     (before,) = await keep(kept, job("a"))
-    moved = replace(before, life=replace(before.life, **FULL))  # type: ignore[arg-type]
+    moved = replace(before, life=replace(before.life, **FULL))
     async with database.change(job_lock("a")) as change:
         (after,) = await store.save(change, [moved])
     assert after.version > before.version
@@ -186,7 +187,7 @@ async def test_what_is_owed_comes_in_the_order_in_which_it_came_there(kept: Kept
 
 async def test_limits_of_time_are_found_when_they_are_over(kept: Kept) -> None:
     database, store = kept
-    running = {"stage": Stage.WATCH, "state": State.RUNNING}
+    running: dict[str, Any] = {"stage": Stage.WATCH, "state": State.RUNNING}
     early, late = job("early", **running, start_time=NOW - HOUR), job("late", **running, start_time=NOW)
     await keep(kept, late, early, job("waits"))
     for time, found in ((NOW - timedelta(seconds=1), []), (NOW, ["early"]), (NOW + HOUR, ["early", "late"])):
@@ -195,7 +196,7 @@ async def test_limits_of_time_are_found_when_they_are_over(kept: Kept) -> None:
 
 async def test_whatever_is_over_expires(kept: Kept) -> None:
     database, store = kept
-    over = {"stage": Stage.OVER, "state": State.FAILED}
+    over: dict[str, Any] = {"stage": Stage.OVER, "state": State.FAILED}
     await keep(kept, job("new", **over, finish_time=NOW), job("old", **over, finish_time=NOW - HOUR), job("waits"))
     await keep(kept, job("owed", state=State.FAILED, stage=Stage.RELEASE, finish_time=NOW - HOUR))
     assert [each.id for each in await store.expired(database.newest, NOW, 10)] == ["old"]

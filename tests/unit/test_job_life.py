@@ -25,6 +25,7 @@ def at(stage: Stage, **fields: object) -> Life:
         Stage.LAUNCH: {"state": State.PENDING, "grant": GRANT},
         Stage.WATCH: {"state": State.RUNNING, "grant": GRANT, "start_time": NOW},
         Stage.HALT: {"state": State.RUNNING, "grant": GRANT, "start_time": NOW, "ending": Ending.FAILED},
+        Stage.ENDING: {"state": State.RUNNING, "grant": GRANT, "start_time": NOW, "ending": Ending.FAILED},
         Stage.RELEASE: {"state": State.FAILED, "grant": GRANT, "ending": Ending.FAILED},
         Stage.OVER: {"state": State.FAILED, "ending": Ending.FAILED},
     }
@@ -98,7 +99,7 @@ def test_a_stopped_job_that_the_queue_may_know_is_submitted_and_then_released() 
 
 def test_a_job_that_fails_is_tried_again_until_its_retries_are_used_up() -> None:
     terms = Terms(retries=1, backoff=timedelta(seconds=7))
-    life = told(at(Stage.HALT, message="exit status 1"), happened(Kind.GONE), terms=terms)
+    life = told(at(Stage.ENDING, message="exit status 1"), happened(Kind.GONE), terms=terms)
     assert (life.stage, life.state, life.not_before) == (Stage.RELEASE, State.PENDING, NOW + timedelta(seconds=7))
     assert life.message == "exit status 1; try 2 of 2 follows in 0:00:07"
     life = told(life, happened(Kind.RELEASED), terms=terms)
@@ -150,15 +151,17 @@ def test_a_stop_comes_too_late_for_a_job_that_has_succeeded() -> None:
 
 
 def test_a_second_stop_can_only_shorten_the_grace() -> None:
-    life = told(at(Stage.WATCH), happened(Kind.STOPPED), replace(happened(Kind.STOPPED), abrupt=True))
-    assert life.abrupt
+    life = told(at(Stage.WATCH), happened(Kind.STOPPED), happened(Kind.HALTED), happened(Kind.STOPPED))
+    assert life.stage is Stage.ENDING
+    life = told(life, replace(happened(Kind.STOPPED), abrupt=True))
+    assert (life.stage, life.abrupt) == (Stage.HALT, True)
     assert told(life, happened(Kind.STOPPED)).abrupt
 
 
 def test_what_an_attempt_holds_may_grow_and_old_news_of_it_is_passed_over() -> None:
     life = told(at(Stage.WATCH), happened(Kind.ADMITTED))
     assert life.grant
-    assert life.grant.version == 2
+    assert (life.stage, life.state, life.grant.version) == (Stage.LAUNCH, State.RUNNING, 2)
     assert told(life, replace(happened(Kind.ADMITTED), grant=GRANT)) == life
 
 
@@ -169,6 +172,7 @@ def test_limits_of_time() -> None:
     assert due(at(Stage.LAUNCH), Terms(pending=timedelta(hours=1))) == GRANT.start_by
     assert due(at(Stage.QUEUED, start_time=NOW), Terms(pending=minute)) is None
     assert due(at(Stage.WATCH), Terms(run=minute)) == NOW + minute
+    assert due(at(Stage.WATCH, state=State.PENDING, start_time=None), Terms()) == GRANT.start_by
     assert due(at(Stage.HALT), Terms(run=minute, pending=minute)) is None
 
 
@@ -219,8 +223,12 @@ class World:
                 self.known.setdefault(attempt, "waits")
                 self.tell(Event(kind=Kind.SUBMITTED, attempt=attempt))
             case Stage.LAUNCH:
+                self.tell(Event(kind=Kind.LAUNCHED, attempt=attempt))
+            case Stage.WATCH:
                 self.tell(Event(kind=Kind.RUNNING, attempt=attempt))
             case Stage.HALT:
+                self.tell(Event(kind=Kind.HALTED, attempt=attempt))
+            case Stage.ENDING:
                 self.tell(Event(kind=Kind.GONE, attempt=attempt))
             case Stage.RELEASE:
                 self.release(attempt)

@@ -112,6 +112,9 @@ class _Moment:
     now: datetime
 
 
+LIMITED = frozenset({Stage.SUBMIT, Stage.QUEUED, Stage.LAUNCH, Stage.WATCH})
+"""Where a job has a limit of time."""
+HALTING = frozenset({Stage.HALT, Stage.ENDING})
 Effect = Callable[[Life, _Moment], Life]
 
 
@@ -126,19 +129,20 @@ def advance(life: Life, event: Event, terms: Terms, now: datetime) -> Life:
 def due(life: Life, terms: Terms) -> datetime | None:
     """When a time limit is over, if nothing happens before; None if there is none."""
     times: list[datetime] = []
-    if life.stage in (Stage.SUBMIT, Stage.QUEUED, Stage.LAUNCH) and life.state not in FINAL:
-        if terms.pending is not None and life.start_time is None:
-            times.append(life.accept_time + terms.pending)
-        if life.stage is Stage.LAUNCH and life.grant is not None:
-            times.append(life.grant.start_by)
-    if life.stage is Stage.WATCH and terms.run is not None and life.start_time is not None:
-        times.append(life.start_time + terms.run)
+    if life.stage not in LIMITED or life.state in FINAL:
+        return None
+    if life.state is State.RUNNING:
+        return life.start_time + terms.run if terms.run is not None and life.start_time is not None else None
+    if terms.pending is not None and life.start_time is None:
+        times.append(life.accept_time + terms.pending)
+    if life.grant is not None:
+        times.append(life.grant.start_by)
     return min(times, default=None)
 
 
 def overdue(life: Life, terms: Terms, now: datetime) -> Event:
     """What has happened to a job whose time is over."""
-    if life.stage is Stage.WATCH:
+    if life.state is State.RUNNING:
         return _late_event(life, Ending.FATAL, f"ran longer than its limit of {terms.run}")
     if terms.pending is not None and life.start_time is None and now >= life.accept_time + terms.pending:
         return _late_event(life, Ending.FATAL, f"did not run within its limit of {terms.pending}")
@@ -177,17 +181,25 @@ def _admitted(life: Life, moment: _Moment) -> Life:
             return replace(held, stage=Stage.RELEASE)
         case Stage.SUBMIT | Stage.QUEUED:
             return replace(held, stage=Stage.LAUNCH, state=State.PENDING, not_before=None, message="")
+        case Stage.WATCH:
+            return replace(held, stage=Stage.LAUNCH)
         case _:
             return held
 
 
+def _launched(life: Life, _: _Moment) -> Life:
+    return replace(life, stage=Stage.WATCH)
+
+
 def _running(life: Life, moment: _Moment) -> Life:
-    return replace(life, stage=Stage.WATCH, state=State.RUNNING, start_time=moment.now, message="")
+    if life.state is State.RUNNING:
+        return life
+    return replace(life, state=State.RUNNING, start_time=moment.now, message="")
 
 
 def _ended(life: Life, moment: _Moment) -> Life:
     event, terms = moment.event, moment.terms
-    if event.ending is Ending.SUCCEEDED and life.stage is Stage.LAUNCH:
+    if event.ending is Ending.SUCCEEDED:
         life = _running(life, moment)
     fatal = event.ending is Ending.FAILED and event.status in terms.final_statuses
     ending = Ending.FATAL if fatal else event.ending
@@ -195,8 +207,10 @@ def _ended(life: Life, moment: _Moment) -> Life:
 
 
 def _stopped(life: Life, moment: _Moment) -> Life:
-    if life.state in FINAL or (life.stage is Stage.HALT and life.ending in (Ending.SUCCEEDED, Ending.FATAL)):
+    if life.state in FINAL or (life.stage in HALTING and life.ending in (Ending.SUCCEEDED, Ending.FATAL)):
         return life
+    if life.stage is Stage.ENDING and (life.abrupt or not moment.event.abrupt):
+        return replace(life, ending=Ending.STOPPED, state=State.TERMINATING, message=moment.event.message)
     said = moment.event.message
     match life.stage:
         case Stage.SUBMIT:
@@ -215,8 +229,6 @@ def _stopped(life: Life, moment: _Moment) -> Life:
 
 
 def _evicted(life: Life, moment: _Moment) -> Life:
-    if life.stage is Stage.HALT:
-        return life
     halted = replace(life, stage=Stage.HALT, ending=Ending.EVICTED)
     return replace(halted, state=State.PREEMPTING, message=moment.event.message)
 
@@ -233,6 +245,10 @@ def _late(life: Life, moment: _Moment) -> Life:
             return _finished(late, State.FAILED, moment, event.message)
         case _:
             return replace(life, stage=Stage.HALT, ending=event.ending, message=event.message)
+
+
+def _halted(life: Life, _: _Moment) -> Life:
+    return replace(life, stage=Stage.ENDING)
 
 
 def _gone(life: Life, moment: _Moment) -> Life:
@@ -289,11 +305,13 @@ EFFECTS: Mapping[Kind, Effect] = MappingProxyType(
         Kind.SUBMITTED: _submitted,
         Kind.REFUSED: _refused,
         Kind.ADMITTED: _admitted,
+        Kind.LAUNCHED: _launched,
         Kind.RUNNING: _running,
         Kind.ENDED: _ended,
         Kind.STOPPED: _stopped,
         Kind.EVICTED: _evicted,
         Kind.LATE: _late,
+        Kind.HALTED: _halted,
         Kind.GONE: _gone,
         Kind.RELEASED: _released,
         Kind.REQUEUED: _requeued,

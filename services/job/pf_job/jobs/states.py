@@ -38,9 +38,11 @@ class Stage(StrEnum):
     LAUNCH = "launch"
     """Its replicas are to be started."""
     WATCH = "watch"
-    """Nothing: its replicas run."""
+    """Nothing: its runtime has been told to start its replicas, and tells what they do."""
     HALT = "halt"
     """Its replicas are to be ended."""
+    ENDING = "ending"
+    """Nothing: its runtime has been told to end its replicas, and tells when they have."""
     RELEASE = "release"
     """The queue is to be told that it holds nothing any more."""
     OVER = "over"
@@ -55,6 +57,8 @@ class Kind(StrEnum):
     """The queue does not take it, and never will."""
     ADMITTED = "admitted"
     """It may start, or holds more or less than before."""
+    LAUNCHED = "launched"
+    """Its runtime has been told to start its replicas."""
     RUNNING = "running"
     """All replicas that it needs run."""
     ENDED = "ended"
@@ -65,6 +69,8 @@ class Kind(StrEnum):
     """The queue wants all that it holds."""
     LATE = "late"
     """A time limit is over."""
+    HALTED = "halted"
+    """Its runtime has been told to end its replicas."""
     GONE = "gone"
     """None of its replicas is left."""
     RELEASED = "released"
@@ -90,14 +96,16 @@ STAGES: Mapping[Stage, Mapping[Kind, frozenset[Stage]]] = {
     },
     Stage.LAUNCH: {
         Kind.ADMITTED: frozenset({Stage.LAUNCH}),
-        Kind.RUNNING: frozenset({Stage.WATCH}),
+        Kind.LAUNCHED: frozenset({Stage.WATCH}),
+        Kind.RUNNING: frozenset({Stage.LAUNCH}),
         Kind.ENDED: frozenset({Stage.HALT}),
         Kind.STOPPED: frozenset({Stage.HALT}),
         Kind.EVICTED: frozenset({Stage.HALT}),
         Kind.LATE: frozenset({Stage.HALT}),
     },
     Stage.WATCH: {
-        Kind.ADMITTED: frozenset({Stage.WATCH}),
+        Kind.ADMITTED: frozenset({Stage.LAUNCH}),
+        Kind.RUNNING: frozenset({Stage.WATCH}),
         Kind.ENDED: frozenset({Stage.HALT}),
         Kind.STOPPED: frozenset({Stage.HALT}),
         Kind.EVICTED: frozenset({Stage.HALT}),
@@ -106,7 +114,12 @@ STAGES: Mapping[Stage, Mapping[Kind, frozenset[Stage]]] = {
     Stage.HALT: {
         Kind.ADMITTED: frozenset({Stage.HALT}),
         Kind.STOPPED: frozenset({Stage.HALT}),
-        Kind.EVICTED: frozenset({Stage.HALT}),
+        Kind.HALTED: frozenset({Stage.ENDING}),
+        Kind.GONE: frozenset({Stage.RELEASE}),
+    },
+    Stage.ENDING: {
+        Kind.ADMITTED: frozenset({Stage.ENDING}),
+        Kind.STOPPED: frozenset({Stage.ENDING, Stage.HALT}),
         Kind.GONE: frozenset({Stage.RELEASE}),
     },
     Stage.RELEASE: {
