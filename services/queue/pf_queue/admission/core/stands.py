@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -17,6 +18,8 @@ Key: TypeAlias = tuple[float, ...]
 negative priority; then the order of the workload."""
 InLine: TypeAlias = tuple[Order, str]
 """A workload that waits at a place, and where it stands there."""
+Front: TypeAlias = tuple[InLine, Shape]
+"""Who is first of a shape; nobody is twice, so that shapes are never compared."""
 
 
 class Stand:
@@ -27,6 +30,7 @@ class Stand:
         "behind",
         "blocked",
         "freed",
+        "fronts",
         "groups",
         "inner",
         "lines",
@@ -50,6 +54,8 @@ class Stand:
         """By shape, the best of the places below."""
         self.lines: dict[Shape, list[InLine]] = {}
         """By shape, who waits here itself; whoever stands first in a line does wait."""
+        self.fronts: dict[Tier, list[Front]] = {tier: [] for tier in Tier}
+        """Who stands first in a line, in order."""
         self.blocked: dict[Shape, None] = {}
         """The plain shapes for which there was no room when they were looked at last."""
         self.offers: dict[Shape, tuple[Shape, int, Key]] = {}
@@ -77,32 +83,45 @@ class Stand:
     def join(self, shape: Shape, entry: InLine) -> bool:
         """Somebody stands in line from now on; True if in front."""
         line = self.lines.setdefault(shape, [])
+        before = line[0] if line else None
         heappush(line, entry)
-        return line[0] is entry
+        if line[0] is not entry:
+            return False
+        if before is not None:
+            self._remove_front(before, shape)
+        insort(self.fronts[shape.tier], (entry, shape))
+        return True
 
     def step_out(self, shape: Shape, entry: InLine, waits: Callable[[InLine], bool]) -> bool:
         """Somebody has left; True if from the front of the line. `waits` tells who is there still."""
         line = self.lines[shape]
         if line[0] != entry:
             return False
+        self._remove_front(line[0], shape)
         heappop(line)
         while line and not waits(line[0]):
             heappop(line)
-        if not line:
+        if line:
+            insort(self.fronts[shape.tier], (line[0], shape))
+        else:
             del self.lines[shape]
         return True
 
-    def front(self, tier: Tier) -> tuple[InLine, Shape] | None:
-        """Who is first of all who wait here, and of which shape."""
-        fronts = [(line[0], shape) for shape, line in self.lines.items() if shape.tier is tier]
-        return min(fronts, key=lambda each: each[0], default=None)
+    def _remove_front(self, entry: InLine, shape: Shape) -> None:
+        fronts = self.fronts[shape.tier]
+        del fronts[bisect_left(fronts, (entry,))]
 
-    def before(self, shape: Shape) -> Iterator[tuple[InLine, Shape]]:
+    def front(self, tier: Tier) -> Front | None:
+        """Who is first of all who wait here, and of which shape."""
+        fronts = self.fronts[tier]
+        return fronts[0] if fronts else None
+
+    def before(self, shape: Shape) -> Iterator[Front]:
         """The other shapes of whose line the first comes before the first of this one, whether there is room or not."""
-        first = self.lines[shape][0]
-        for other, line in self.lines.items():
-            if line[0] < first and other.tier is shape.tier:
-                yield line[0], other
+        for front in self.fronts[shape.tier]:
+            if front[1] is shape:
+                return
+            yield front
 
     def those_behind(self, shape: Shape) -> list[Shape]:
         """Those who wait here themselves and stand behind a shape."""

@@ -28,6 +28,9 @@ from pf_queue.admission.core.wishes import Tier
 _NONE = (None, 0)
 INNER = 16
 """Places below which there are others, of which one look asks who would be first there."""
+AHEAD = 16
+"""Lines of a queue that are looked at in any case if they are before the one whose turn it is: who is held up there is
+known the sooner."""
 CROWD = 1024
 """Each time a heap has grown by so many, the entries are taken out that stand for nobody any more."""
 
@@ -216,11 +219,16 @@ class Tournament:
         if stand.place.strict and shape.tier is Tier.BASE:
             # Only the first was sent.
             return True
-        before = [each for each in stand.before(shape) if self._may_go(stand, each[1])]
-        if before:
-            stand.passed[shape] = min(before)[1]
+        before = None
+        for number, (_, each) in enumerate(stand.before(shape)):
+            if before is not None and number >= AHEAD:
+                break
+            if self._may_go(stand, each) and before is None:
+                before = each
+        if before is not None:
+            stand.passed[shape] = before
             self._present(stand, shape)
-        return not before
+        return before is None
 
     def _block(self, stand: Stand, shape: Shape) -> None:
         """There is no room for a shape at a place. Those behind it need not wait for it any more."""
