@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 
@@ -23,8 +24,9 @@ RETENTIONS = (
     Retention("decisions", "time", timedelta(days=7)),
 )
 
-AT_ONCE = 2000
-"""Workloads read by one query: between two of them the process renews its lease and answers its callers."""
+AT_ONCE = 500
+"""Workloads read by one query: between two of them the process renews its lease and answers its callers. So many fit
+into the buffers of a socket, and Postgres goes on while nobody reads there."""
 
 
 class PostgresWorkloadStore:
@@ -41,11 +43,16 @@ class PostgresWorkloadStore:
 
     async def _unfinished(self, view: View, queue: str | None) -> Sequence[Record]:
         found: list[Record] = []
-        live, after = LiveRows(), ""
-        while page := await rows(view).fetch(self._sql["unfinished"], after, AT_ONCE, queue):
-            found += [live.record(*row) for row in page]
-            after = page[-1]["id"]
+        live, page = LiveRows(), await self._page(view, "", queue)
+        while page:
+            # Postgres finds the next page while a thread reads this one.
+            reading = asyncio.to_thread(_read, live, page)
+            page, records = await asyncio.gather(self._page(view, page[-1]["id"], queue), reading)
+            found += records
         return found
+
+    async def _page(self, view: View, after: str, queue: str | None) -> Sequence[Row]:
+        return await rows(view).fetch(self._sql["unfinished"], after, AT_ONCE, queue)
 
     async def over(self, view: View, ids: Sequence[str]) -> Sequence[Record]:
         return [_over(row) for row in await rows(view).fetch(self._sql["over"], list(ids))]
@@ -112,6 +119,10 @@ class PostgresWorkloadStore:
     async def tree(self, view: View) -> tuple[int, ...]:
         row = await rows(view).fetchrow(self._sql["tree"])
         return tuple(row.values()) if row else ()
+
+
+def _read(live: LiveRows, page: Sequence[Row]) -> Sequence[Record]:
+    return [live.record(*row) for row in page]
 
 
 def _whole(records: Sequence[Record]) -> Sequence[object]:
