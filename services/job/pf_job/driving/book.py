@@ -1,0 +1,69 @@
+"""The jobs of the service, for the one instance that drives them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from pf_job.jobs.domain import Job, Task
+from pf_job.jobs.states import Stage
+from pf_job.jobs.store import JobStore, job_lock
+from pf_job.jobs.telling import News, tell
+from pf_kit.clock import Clock
+from pf_kit.unit import Change, Database
+
+BATCH = 200
+"""Jobs that are taken a step further at once: so many share a commit."""
+
+
+class Book:
+    """Reads jobs, and lets events happen to them as long as this instance leads."""
+
+    def __init__(
+        self, *, database: Database, store: JobStore, clock: Clock, fence: Callable[[Change], Awaitable[None]]
+    ) -> None:
+        """`fence` raises Aborted inside of a change if another instance leads by now."""
+        self._database = database
+        self._store = store
+        self._clock = clock
+        self._fence = fence
+
+    async def owed(self, stage: Stage) -> Sequence[Job]:
+        """Jobs at a stage that need not wait any longer."""
+        return await self._store.at(self._database.newest, [stage], self._clock.now(), BATCH)
+
+    async def overdue(self) -> Sequence[Job]:
+        return await self._store.overdue(self._database.newest, self._clock.now(), BATCH)
+
+    async def expired(self) -> Sequence[Job]:
+        return await self._store.expired(self._database.newest, self._clock.now(), BATCH)
+
+    async def jobs(self, ids: Sequence[str]) -> Sequence[Job]:
+        return await self._store.jobs(self._database.newest, ids)
+
+    async def tasks(self, ids: Sequence[str]) -> Sequence[Task]:
+        """The replicas of all attempts."""
+        return await self._store.tasks(self._database.newest, ids, 0)
+
+    @asynccontextmanager
+    async def change(self, ids: Sequence[str]) -> AsyncIterator[Change]:
+        """A change of these jobs, which fails if another instance leads by now."""
+        async with self._database.change(*map(job_lock, ids)) as change:
+            await self._fence(change)
+            yield change
+
+    async def tell(self, news: Sequence[News]) -> Sequence[Job]:
+        """Lets events happen to jobs; returns those that changed."""
+        if not news:
+            return []
+        async with self.change([each.job for each in news]) as change:
+            return await tell(self._store, change, news)
+
+    async def forget(self, jobs: Sequence[Job]) -> None:
+        """Forgets jobs that are over."""
+        async with self.change([job.id for job in jobs]) as change:
+            await self._store.remove(change, [job.id for job in jobs])
+
+    async def commits(self) -> None:
+        """Waits until there may be something new."""
+        await self._database.log.commits()

@@ -1,0 +1,119 @@
+"""The queue service, as the driving of jobs needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from google.protobuf.message import Message
+from grpc import aio
+
+from paddleflow.problems import Code, InvalidArgument, Problem, Unavailable
+from paddleflow.queue.v1 import admission_pb2, admission_pb2_grpc
+from paddleflow.status import problem_of
+from pf_job.driving.convert import (
+    grant_of,
+    key_message,
+    refused,
+    release_message,
+    standing_of,
+    workload_message,
+)
+from pf_job.driving.ports import AttemptKey, GivenBack, Standing, Wish
+from pf_job.jobs.life import Grant
+
+if TYPE_CHECKING:
+    from paddleflow.queue.v1.admission_pb2_grpc import AdmissionServiceAsyncStub
+
+ANSWER_SECONDS = 10.0
+"""How long the queue service may take: a batch waits for one commit of its leader."""
+MOST = 1000
+"""Of one call."""
+Q = TypeVar("Q", bound=Message)
+A = TypeVar("A", bound=Message)
+
+
+class RemoteAdmission:
+    """Fulfils `Admission` by AdmissionService."""
+
+    def __init__(self, channel: aio.Channel, metadata: Callable[[], Sequence[tuple[str, str]]]) -> None:
+        """The metadata hold the token of this service."""
+        self._stub: AdmissionServiceAsyncStub = admission_pb2_grpc.AdmissionServiceStub(channel)
+        self._metadata = metadata
+
+    async def submit(self, wishes: Sequence[Wish]) -> Mapping[AttemptKey, Problem]:
+        found: dict[AttemptKey, Problem] = {}
+        for begin in range(0, len(wishes), MOST):
+            found.update(await self._submit(wishes[begin : begin + MOST]))
+        return found
+
+    async def release(self, given: Sequence[GivenBack]) -> Mapping[AttemptKey, Grant]:
+        found: dict[AttemptKey, Grant] = {}
+        for begin in range(0, len(given), MOST):
+            found.update(await self._release(given[begin : begin + MOST]))
+        return found
+
+    async def report_running(self, running: Mapping[AttemptKey, str]) -> None:
+        reports = [admission_pb2.RunningReport(key=key_message(key), grant_id=grant) for key, grant in running.items()]
+        for begin in range(0, len(reports), MOST):
+            request = admission_pb2.ReportRunningRequest(reports=reports[begin : begin + MOST])
+            await self._call(self._stub.ReportRunning, request)
+
+    async def standings(self) -> Sequence[Standing]:
+        found: list[Standing] = []
+        watch = self._stub.WatchWorkloads(
+            admission_pb2.WatchWorkloadsRequest(), metadata=self._metadata(), timeout=ANSWER_SECONDS
+        )
+        try:
+            async for page in watch:
+                found += [standing for event in page.events if (standing := standing_of(event))]
+                if page.bookmark:
+                    return found
+        except aio.AioRpcError as error:
+            raise problem_of(error) from None
+        finally:
+            watch.cancel()
+        raise Unavailable("the queue service ended its answer too soon; it is asked again")
+
+    async def _submit(self, wishes: Sequence[Wish]) -> Mapping[AttemptKey, Problem]:
+        request = admission_pb2.SubmitWorkloadsRequest(workloads=map(workload_message, wishes))
+        try:
+            reply = await self._call(self._stub.SubmitWorkloads, request)
+        except InvalidArgument as problem:
+            return await self._halves(wishes, problem)
+        return {
+            wish.key: refused(result.refusal)
+            for wish, result in zip(wishes, reply.results, strict=True)
+            if result.HasField("refusal")
+        }
+
+    async def _halves(self, wishes: Sequence[Wish], problem: InvalidArgument) -> Mapping[AttemptKey, Problem]:
+        """One that is malformed spoils the whole call: it is found, so that the others are not held up by it."""
+        if len(wishes) == 1:
+            return {wishes[0].key: problem}
+        middle = len(wishes) // 2
+        return {**await self._submit(wishes[:middle]), **await self._submit(wishes[middle:])}
+
+    async def _release(self, given: Sequence[GivenBack]) -> Mapping[AttemptKey, Grant]:
+        request = admission_pb2.ReleaseWorkloadsRequest(releases=map(release_message, given))
+        reply = await self._call(self._stub.ReleaseWorkloads, request)
+        found: dict[AttemptKey, Grant] = {}
+        for each, result in zip(given, reply.results, strict=True):
+            if not result.HasField("refusal") or result.refusal.code == Code.NOT_FOUND:
+                continue
+            if result.refusal.reason != "GRANT_MISMATCH":
+                raise refused(result.refusal)
+            if grant := await self._held(each.key):
+                found[each.key] = grant
+        return found
+
+    async def _held(self, key: AttemptKey) -> Grant | None:
+        request = admission_pb2.GetWorkloadRequest(key=key_message(key))
+        reply = await self._call(self._stub.GetWorkload, request)
+        return grant_of(reply.workload.admitted) if reply.workload.HasField("admitted") else None
+
+    async def _call(self, method: Callable[..., Awaitable[A]], request: Q) -> A:
+        try:
+            return await method(request, metadata=self._metadata(), timeout=ANSWER_SECONDS)
+        except aio.AioRpcError as error:
+            raise problem_of(error) from None

@@ -1,0 +1,84 @@
+"""What the driving of jobs needs from other services."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+
+from paddleflow.problems import Problem
+from pf_job.jobs.life import Ending, Grant
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class AttemptKey:
+    """One attempt of a job, for ever."""
+
+    job: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoleWish:
+    """What one role of an attempt asks for."""
+
+    role: str
+    least: int
+    most: int
+    step: int
+    each: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What an attempt asks for."""
+
+    key: AttemptKey
+    queue: str
+    user: str
+    priority: int
+    roles: Sequence[RoleWish]
+    grace: timedelta
+    protected: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class GivenBack:
+    """An attempt that holds nothing any more."""
+
+    key: AttemptKey
+    grant: str
+    """What it held; empty if it waited."""
+    ending: Ending
+    """Why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How an attempt stands in its queue."""
+
+    key: AttemptKey
+    grant: Grant | None
+    """What it holds; None if it waits."""
+    evicting: bool
+
+
+class Admission(Protocol):
+    """The port to the queue service. All of it may be repeated. Raises Unavailable if it is not known what was done."""
+
+    async def submit(self, wishes: Sequence[Wish]) -> Mapping[AttemptKey, Problem]:
+        """Lets attempts wait in their queues; tells which are refused for good. One that is known stays as it is."""
+
+    async def release(self, given: Sequence[GivenBack]) -> Mapping[AttemptKey, Grant]:
+        """Gives back what attempts hold, and takes back those that wait.
+
+        Tells of those that hold something else than was said what it is: they are not released. Unknown ones are
+        passed over.
+        """
+
+    async def report_running(self, running: Mapping[AttemptKey, str]) -> None:
+        """Says that attempts run with what they hold."""
+
+    async def standings(self) -> Sequence[Standing]:
+        """All attempts that wait or hold something."""
