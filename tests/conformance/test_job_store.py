@@ -185,6 +185,15 @@ async def test_what_is_owed_comes_in_the_order_in_which_it_came_there(kept: Kept
     assert [each.id for each in owed] == ["b", "d"]
 
 
+async def test_unfinished_jobs_are_found_by_stage_in_the_order_of_ids(kept: Kept) -> None:
+    database, store = kept
+    await keep(kept, job("c"), job("b", stage=Stage.WATCH), job("a"), job("d", stage=Stage.OVER))
+    stages = [Stage.SUBMIT, Stage.WATCH]
+    found = [each.id for each in await store.unfinished(database.newest, stages, "a", 2)]
+    assert found == ["b", "c"]
+    assert [each.id for each in await store.unfinished(database.newest, [Stage.WATCH], "", 10)] == ["b"]
+
+
 async def test_limits_of_time_are_found_when_they_are_over(kept: Kept) -> None:
     database, store = kept
     running: dict[str, Any] = {"stage": Stage.WATCH, "state": State.RUNNING}

@@ -32,6 +32,13 @@ class Book:
         """Jobs at a stage that need not wait any longer."""
         return await self._store.at(self._database.newest, [stage], self._clock.now(), BATCH)
 
+    async def at(self, stages: Sequence[Stage]) -> AsyncIterator[Sequence[Job]]:
+        """All jobs at these stages, many at a time."""
+        last = ""
+        while jobs := await self._store.unfinished(self._database.newest, stages, last, BATCH):
+            yield jobs
+            last = jobs[-1].id
+
     async def overdue(self) -> Sequence[Job]:
         return await self._store.overdue(self._database.newest, self._clock.now(), BATCH)
 

@@ -283,6 +283,10 @@ def _released(life: Life, moment: _Moment) -> Life:
     return replace(afresh, ending=None, grant=None)
 
 
+def _unknown(life: Life, _: _Moment) -> Life:
+    return replace(life, stage=Stage.SUBMIT, not_before=None)
+
+
 def _requeued(life: Life, moment: _Moment) -> Life:
     waits = _next(life) if life.stage is Stage.RELEASE else life
     return replace(waits, not_before=moment.event.not_before, message=moment.event.message or waits.message)
@@ -314,6 +318,7 @@ EFFECTS: Mapping[Kind, Effect] = MappingProxyType(
         Kind.HALTED: _halted,
         Kind.GONE: _gone,
         Kind.RELEASED: _released,
+        Kind.UNKNOWN: _unknown,
         Kind.REQUEUED: _requeued,
     }
 )

@@ -36,6 +36,10 @@ class MemoryJobStore:
         owed = [job for job in _jobs(view).values() if job.life.stage in stages and _ready(job, now)]
         return sorted(owed, key=lambda job: job.version)[:limit]
 
+    async def unfinished(self, view: View, stages: Sequence[Stage], after: str, limit: int) -> Sequence[Job]:
+        found = [job for job in _jobs(view).values() if job.life.stage in stages and job.id > after]
+        return sorted(found, key=lambda job: job.id)[:limit]
+
     async def overdue(self, view: View, now: datetime, limit: int) -> Sequence[Job]:
         times = ((due(job.life, job.terms), job) for job in _jobs(view).values())
         late = [(time, job) for time, job in times if time is not None and time <= now]

@@ -54,6 +54,9 @@ class PostgresJobStore:
     async def at(self, view: View, stages: Sequence[Stage], now: datetime, limit: int) -> Sequence[Job]:
         return self._read(await rows(view).fetch(self._sql["at"], list(stages), now, limit))
 
+    async def unfinished(self, view: View, stages: Sequence[Stage], after: str, limit: int) -> Sequence[Job]:
+        return self._read(await rows(view).fetch(self._sql["unfinished"], list(stages), after, limit))
+
     async def overdue(self, view: View, now: datetime, limit: int) -> Sequence[Job]:
         return self._read(await rows(view).fetch(self._sql["overdue"], now, limit))
 

@@ -75,6 +75,8 @@ class Kind(StrEnum):
     """None of its replicas is left."""
     RELEASED = "released"
     """The queue knows that it holds nothing."""
+    UNKNOWN = "unknown"
+    """The queue does not know of it, though it did: it was restored from a back-up."""
     REQUEUED = "requeued"
     """It waits in the queue again, as the next attempt."""
 
@@ -92,6 +94,7 @@ STAGES: Mapping[Stage, Mapping[Kind, frozenset[Stage]]] = {
         Kind.STOPPED: frozenset({Stage.RELEASE}),
         Kind.LATE: frozenset({Stage.RELEASE}),
         Kind.REQUEUED: frozenset({Stage.QUEUED}),
+        Kind.UNKNOWN: frozenset({Stage.SUBMIT}),
         Kind.RELEASED: frozenset({Stage.OVER}),
     },
     Stage.LAUNCH: {

@@ -36,6 +36,9 @@ class JobStore(Protocol):
     async def at(self, view: View, stages: Sequence[Stage], now: datetime, limit: int) -> Sequence[Job]:
         """Jobs at these stages that need not wait any longer, those that came there first in front."""
 
+    async def unfinished(self, view: View, stages: Sequence[Stage], after: str, limit: int) -> Sequence[Job]:
+        """Jobs at these stages whose ids come after one, by id."""
+
     async def overdue(self, view: View, now: datetime, limit: int) -> Sequence[Job]:
         """Jobs whose limit of time is over."""
 

@@ -30,11 +30,22 @@ where stage = any ($1) and stage in ('submit', 'launch', 'halt', 'release')
 order by lives.version
 limit $3
 
+-- unfinished --
+select jobs.*, lives.*
+from lives join jobs using (id)
+where stage = any ($1) and stage <> 'over' and lives.id > $2
+order by lives.id
+limit $3
+
 -- overdue --
 select jobs.*, lives.* from lives join jobs using (id) where due <= $1 order by due limit $2
 
 -- expired --
-select jobs.*, lives.* from lives join jobs using (id) where kept_until <= $1 and stage = 'over' order by kept_until limit $2
+select jobs.*, lives.*
+from lives join jobs using (id)
+where kept_until <= $1 and stage = 'over'
+order by kept_until
+limit $2
 
 -- claim --
 insert into scopes as known (name, epoch) values ($1, $2)
@@ -43,25 +54,29 @@ returning epoch
 
 -- add_jobs --
 insert into jobs (id, owner, queue, name, type, labels, spec, resources, notes, part_key, part_scope, part_epoch)
-select id, owner, queue, name, type, labels::jsonb, spec, resources::jsonb, array(select jsonb_array_elements_text(notes::jsonb)), part_key, part_scope, part_epoch
+select
+    id, owner, queue, name, type, labels::jsonb, spec, resources::jsonb,
+    array(select jsonb_array_elements_text(notes::jsonb)), part_key, part_scope, part_epoch
 from unnest(
-    $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[], $8::text[], $9::text[], $10::text[], $11::text[], $12::bigint[]
+    $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[], $8::text[], $9::text[],
+    $10::text[], $11::text[], $12::bigint[]
 ) as given (id, owner, queue, name, type, labels, spec, resources, notes, part_key, part_scope, part_epoch)
 returning id, number
 
 -- add_lives --
 insert into lives (
-    id, state, stage, attempt, retries, ending, abrupt, message, held, not_before, accept_time, start_time, finish_time, due, kept_until,
-    update_time, version
+    id, state, stage, attempt, retries, ending, abrupt, message, held, not_before, accept_time, start_time,
+    finish_time, due, kept_until, update_time, version
 )
 select
-    id, state, stage, attempt, retries, ending, abrupt, message, held::jsonb, not_before, accept_time, start_time, finish_time, due, kept_until,
-    $16, nextval('job_version')
+    id, state, stage, attempt, retries, ending, abrupt, message, held::jsonb, not_before, accept_time, start_time,
+    finish_time, due, kept_until, $16, nextval('job_version')
 from unnest(
     $1::text[], $2::text[], $3::text[], $4::integer[], $5::integer[], $6::text[], $7::boolean[], $8::text[], $9::text[],
     $10::timestamptz[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[], $14::timestamptz[], $15::timestamptz[]
 ) as given (
-    id, state, stage, attempt, retries, ending, abrupt, message, held, not_before, accept_time, start_time, finish_time, due, kept_until
+    id, state, stage, attempt, retries, ending, abrupt, message, held, not_before, accept_time, start_time,
+    finish_time, due, kept_until
 )
 returning id, version
 
@@ -75,7 +90,8 @@ from unnest(
     $1::text[], $2::text[], $3::text[], $4::integer[], $5::integer[], $6::text[], $7::boolean[], $8::text[], $9::text[],
     $10::timestamptz[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[], $14::timestamptz[], $15::timestamptz[]
 ) as given (
-    id, state, stage, attempt, retries, ending, abrupt, message, held, not_before, accept_time, start_time, finish_time, due, kept_until
+    id, state, stage, attempt, retries, ending, abrupt, message, held, not_before, accept_time, start_time,
+    finish_time, due, kept_until
 )
 where lives.id = given.id
 returning lives.id, lives.version

@@ -54,6 +54,7 @@ comment on column lives.held is 'What the attempt holds in its queue; null if no
 comment on column lives.due is 'When a limit of time is over; null if there is none.';
 comment on column lives.kept_until is 'When it may be forgotten; null as long as it is not over.';
 create index lives_owed on lives (stage, version) where stage in ('submit', 'launch', 'halt', 'release');
+create index lives_unfinished on lives (id) where stage <> 'over';
 create index lives_due on lives (due) where due is not null;
 create index lives_kept on lives (kept_until) where kept_until is not null;
 create index lives_state on lives (state);

@@ -1,0 +1,164 @@
+"""What the instance that leads does by itself: it takes each job further, and hears of what happens elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from paddleflow.problems import Problem, Unavailable
+from pf_job.driving import steps
+from pf_job.driving.book import Book
+from pf_job.driving.hearing import compare
+from pf_job.driving.ports import Admission, AttemptKey
+from pf_job.driving.seeing import Judge, see
+from pf_job.jobs.domain import ENDED, Job
+from pf_job.jobs.life import overdue
+from pf_job.jobs.states import Stage, State
+from pf_job.jobs.store import JobStore
+from pf_job.jobs.telling import News
+from pf_job.runtimes.port import Phase, ReplicaKey, Runtime, Sighting
+from pf_kit.bus.relay import backoff
+from pf_kit.clock import Clock
+
+logger = logging.getLogger(__name__)
+
+LATE_SECONDS = 1.0
+"""Between two looks for limits of time."""
+EXPIRED_SECONDS = 10.0
+"""Between two looks for jobs that need not be kept."""
+LONGEST_BACKOFF = 5.0
+"""Seconds until something that failed is tried again."""
+WITH_REPLICAS = (Stage.WATCH, Stage.ENDING)
+"""Stages of jobs whose runtime has been told to start or to end replicas."""
+
+Step = Callable[[], Awaitable[int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Driver:
+    """Takes jobs further, as long as this instance leads."""
+
+    book: Book
+    store: JobStore
+    admission: Admission
+    runtimes: Mapping[str, Runtime]
+    """By cluster."""
+    preparation: steps.Preparation
+    judge: Judge
+    amiss: asyncio.Event
+    """Set when events of the queue service are missing for good."""
+    clock: Clock
+
+    async def run(self, hear: Callable[[], Awaitable[None]]) -> None:
+        """Drives for ever; `hear` takes in the events of the queue service."""
+        self.amiss.set()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(hear())
+            group.create_task(self._compare())
+            for cluster, runtime in self.runtimes.items():
+                group.create_task(self._watch(cluster, runtime))
+            for step in self._steps():
+                group.create_task(self._keep_on(step, self.book.commits))
+            group.create_task(self._keep_on(self._end_late, lambda: asyncio.sleep(LATE_SECONDS)))
+            group.create_task(self._keep_on(self._forget_expired, lambda: asyncio.sleep(EXPIRED_SECONDS)))
+
+    def of(self, cluster: str) -> Runtime:
+        if cluster not in self.runtimes:
+            raise Unavailable(f"the cluster {cluster!r} has no runtime here; connect it, or stop its jobs")
+        return self.runtimes[cluster]
+
+    def _steps(self) -> Sequence[Step]:
+        return (
+            lambda: steps.submit(self.book, self.admission),
+            lambda: steps.launch(self.book, self.preparation, self),
+            lambda: steps.halt(self.book, self),
+            lambda: steps.release(self.book, self.admission),
+        )
+
+    async def _keep_on(self, step: Step, pause: Callable[[], Awaitable[None]]) -> None:
+        """Does a step as long as it gets something done, then pauses; what fails is tried again."""
+        failures = 0
+        while True:
+            try:
+                done = await step()
+                failures = 0
+            except Problem as problem:
+                failures += 1
+                logger.warning("a step failed", extra={"why": problem.message, "failures": failures})
+                await asyncio.sleep(backoff(failures, LONGEST_BACKOFF))
+                continue
+            if not done:
+                await pause()
+
+    async def _compare(self) -> None:
+        while True:
+            await self.amiss.wait()
+            self.amiss.clear()
+            try:
+                await compare(self.book, self.admission)
+            except Problem as problem:
+                logger.warning("cannot compare jobs with their queues", extra={"why": problem.message})
+                self.amiss.set()
+                await asyncio.sleep(1.0)
+
+    async def _watch(self, cluster: str, runtime: Runtime) -> None:
+        failures = 0
+        while True:
+            try:
+                await self._see_all(cluster, runtime)
+            except Problem as problem:
+                failures += 1
+                logger.warning("cannot see a runtime", extra={"cluster": cluster, "why": problem.message})
+                await asyncio.sleep(backoff(failures, LONGEST_BACKOFF))
+
+    async def _see_all(self, cluster: str, runtime: Runtime) -> None:
+        """Sees what a runtime tells until it tells no more; whom it does not know is lost."""
+        missing = await self._with_replicas(cluster)
+        listing = True
+        async for sightings in runtime.watch():
+            if not sightings and listing:
+                listing = False
+                sightings = [Sighting(key=key, phase=Phase.LOST) for key in missing]
+            for sighting in sightings:
+                missing.pop(sighting.key, None)
+            changed = await see(self.book, self.store, self.judge, sightings)
+            await self._report([job for job in changed if job.life.state is State.RUNNING])
+        raise Unavailable("the runtime ended its answer; it is asked again")
+
+    async def _with_replicas(self, cluster: str) -> dict[ReplicaKey, None]:
+        """The replicas that the runtime of a cluster must know."""
+        found: dict[ReplicaKey, None] = {}
+        async for jobs in self.book.at(WITH_REPLICAS):
+            there = {job.id: job.life for job in jobs if job.life.grant and job.life.grant.cluster == cluster}
+            for task in await self.book.tasks(list(there)):
+                if task.state not in ENDED and task.key.attempt == there[task.key.job].attempt:
+                    key = task.key
+                    found[ReplicaKey(key.job, key.attempt, key.role, key.index, key.restart)] = None
+            await self._report([job for job in jobs if job.life.state is State.RUNNING])
+        return found
+
+    async def _report(self, jobs: Sequence[Job]) -> None:
+        running = {AttemptKey(job.id, job.life.attempt): job.life.grant.id for job in jobs if job.life.grant}
+        if running:
+            await self.admission.report_running(running)
+
+    async def _end_late(self) -> int:
+        now = self.clock.now()
+        jobs = await self.book.overdue()
+        changed = await self.book.tell([News(job.id, overdue(job.life, job.terms, now)) for job in jobs])
+        return len(changed)
+
+    async def _forget_expired(self) -> int:
+        jobs = await self.book.expired()
+        keys = [
+            ReplicaKey(task.key.job, task.key.attempt, task.key.role, task.key.index, task.key.restart)
+            for task in await self.book.tasks([job.id for job in jobs])
+        ]
+        for runtime in self.runtimes.values():
+            await runtime.forget(keys)
+            await runtime.drop_logs(keys)
+        if jobs:
+            await self.book.forget(jobs)
+        return len(jobs)

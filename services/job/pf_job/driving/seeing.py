@@ -1,0 +1,150 @@
+"""What becomes of jobs by what their replicas were seen to do."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from pf_job.driving.book import Book
+from pf_job.jobs.domain import ENDED, Happening, Job, Task, TaskKey, TaskState
+from pf_job.jobs.life import Ending, Event
+from pf_job.jobs.states import Kind
+from pf_job.jobs.store import JobStore
+from pf_job.jobs.telling import News, expected, tell
+from pf_job.runtimes.port import Phase, Sighting
+from pf_kit.unit import Change
+
+MICROSECONDS = 1_000_000
+"""Of a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How an attempt ends by what its replicas did."""
+
+    ending: Ending
+    message: str = ""
+    status: int | None = None
+    """The exit status that decided."""
+
+
+Judge = Callable[[Job, Sequence[Task]], Verdict | None]
+"""Says how an attempt ends by its replicas; None as long as it goes on."""
+
+
+async def see(book: Book, store: JobStore, judge: Judge, sightings: Sequence[Sighting]) -> Sequence[Job]:
+    """Notes what replicas were seen to do, and lets it happen to their jobs; returns those that changed."""
+    by_job: defaultdict[str, dict[TaskKey, Sighting]] = defaultdict(dict)
+    for sighting in sightings:
+        by_job[sighting.key.job][_key(sighting)] = sighting
+    if not by_job:
+        return []
+    ids = list(by_job)
+    async with book.change(ids) as change:
+        tasks: defaultdict[str, list[Task]] = defaultdict(list)
+        for task in await store.tasks(change, ids, 0):
+            tasks[task.key.job].append(task)
+        news: list[News] = []
+        for job in await store.jobs(change, ids):
+            news += await _see(store, change, judge, job, tasks[job.id], by_job[job.id])
+        return await tell(store, change, news)
+
+
+async def _see(
+    store: JobStore,
+    change: Change,
+    judge: Judge,
+    job: Job,
+    tasks: Sequence[Task],
+    sightings: Mapping[TaskKey, Sighting],
+) -> Sequence[News]:
+    after = [seen(job, task, sightings[task.key]) if task.key in sightings else task for task in tasks]
+    changed = [(old, new) for old, new in zip(tasks, after, strict=True) if old != new]
+    await store.put_tasks(change, [new for _, new in changed])
+    await store.note(change, [_happening(job, new, change) for old, new in changed if _ended_badly(old, new)])
+    mine = [task for task in after if task.key.attempt == job.life.attempt]
+    return [News(job.id, event) for event in events(job, mine, judge)]
+
+
+def seen(job: Job, task: Task, sighting: Sighting) -> Task:
+    """A replica after it was seen; what is over stays as it is."""
+    if task.state in ENDED or sighting.phase is Phase.STARTING:
+        return task
+    told = replace(
+        task,
+        message=sighting.message or task.message,
+        machine=sighting.machine or task.machine,
+        accelerators=sighting.accelerators or task.accelerators,
+        start_time=_time(sighting.started) or task.start_time,
+    )
+    if sighting.phase is Phase.RUNNING:
+        return replace(told, state=TaskState.RUNNING)
+    ended = replace(told, status=sighting.status, signal=sighting.signal, finish_time=_time(sighting.ended))
+    return replace(ended, state=_how(job, task, sighting))
+
+
+def events(job: Job, tasks: Sequence[Task], judge: Judge) -> Iterator[Event]:
+    """What has happened to a job whose attempt has these replicas."""
+    attempt, wanted = job.life.attempt, set(expected(job))
+    there = [task for task in tasks if task.key in wanted]
+    begun = len(there) == len(wanted) and all(task.start_time is not None for task in there)
+    if begun:
+        yield Event(kind=Kind.RUNNING, attempt=attempt)
+    verdict = judge(job, tasks)
+    if verdict is not None:
+        yield Event(
+            kind=Kind.ENDED,
+            attempt=attempt,
+            ending=verdict.ending,
+            message=verdict.message,
+            status=verdict.status,
+        )
+    if len(there) == len(wanted) and all(task.state in ENDED for task in tasks):
+        yield Event(kind=Kind.GONE, attempt=attempt)
+
+
+def _how(job: Job, task: Task, sighting: Sighting) -> TaskState:
+    halted = job.life.ending is not None or task.key.attempt != job.life.attempt
+    if sighting.phase is Phase.LOST:
+        return TaskState.STOPPED if halted else TaskState.LOST
+    if sighting.status == 0:
+        return TaskState.SUCCEEDED
+    return TaskState.STOPPED if halted else TaskState.FAILED
+
+
+def _ended_badly(before: Task, after: Task) -> bool:
+    return before.state is not after.state and after.state in (TaskState.FAILED, TaskState.LOST)
+
+
+def _happening(job: Job, task: Task, change: Change) -> Happening:
+    return Happening(
+        job=job.id,
+        number=0,
+        time=change.time,
+        attempt=task.key.attempt,
+        state=job.life.state,
+        what=f"task-{task.state}",
+        message=task.message or outcome(task),
+        role=task.key.role,
+        index=task.key.index,
+    )
+
+
+def outcome(task: Task) -> str:
+    """How a replica ended, in words."""
+    if task.state is TaskState.LOST:
+        return "is gone, and nobody knows how it ended"
+    if task.signal:
+        return f"was ended by signal {task.signal}"
+    return f"ended with exit status {task.status}"
+
+
+def _key(sighting: Sighting) -> TaskKey:
+    key = sighting.key
+    return TaskKey(key.job, key.attempt, key.role, key.index, key.restart)
+
+
+def _time(microseconds: int | None) -> datetime | None:
+    return None if microseconds is None else datetime.fromtimestamp(microseconds / MICROSECONDS, UTC)
