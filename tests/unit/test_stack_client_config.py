@@ -6,6 +6,7 @@ import os
 import pwd
 import stat
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -77,7 +78,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_default_data_folder_configures_the_users_client(tmp_path: Path, home: Path) -> None:
     layout = Layout(tmp_path / "data", is_default=True)
-    hint = configure_client(layout, ENDPOINT, "s3cret%")
+    hint = configure_client(layout, ENDPOINT, {}, "s3cret%")
     file = home / ".paddleflow" / "paddleflow.ini"
     assert read_entry(file.read_text()) == OURS == read_entry(layout.client_config.read_text())
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -87,9 +88,30 @@ def test_the_default_data_folder_configures_the_users_client(tmp_path: Path, hom
 
 def test_a_later_start_moves_the_entry_to_the_new_place(tmp_path: Path, home: Path) -> None:
     layout = Layout(tmp_path / "data", is_default=True)
-    configure_client(layout, ENDPOINT, "s3cret%")
-    configure_client(layout, OTHER, None)
+    configure_client(layout, ENDPOINT, {}, "s3cret%")
+    configure_client(layout, OTHER, {}, None)
     assert read_entry((home / ".paddleflow" / "paddleflow.ini").read_text()) == MOVED
+
+
+def test_other_services_are_named_as_they_come_move_and_go(tmp_path: Path, home: Path) -> None:
+    layout = Layout(tmp_path / "data", is_default=True)
+    file = home / ".paddleflow" / "paddleflow.ini"
+    configure_client(layout, ENDPOINT, {}, "s3cret%")
+    for others in ({"fs": ENDPOINT}, {"fs": OTHER, "more": ENDPOINT}, {}):
+        configure_client(layout, ENDPOINT, others, None)
+        entry = read_entry(file.read_text())
+        assert entry == replace(OURS, services={name: endpoint.target for name, endpoint in others.items()})
+        assert entry == read_entry(layout.client_config.read_text())
+
+
+def test_services_that_the_user_named_are_the_users(tmp_path: Path, home: Path) -> None:
+    layout = Layout(tmp_path / "data", is_default=True)
+    file = home / ".paddleflow" / "paddleflow.ini"
+    configure_client(layout, ENDPOINT, {"fs": ENDPOINT}, "s3cret%")
+    edited = file.read_text().replace(f"fs = {ENDPOINT.target}", "fs = elsewhere:8998")
+    file.write_text(edited)
+    configure_client(layout, ENDPOINT, {"fs": OTHER}, None)
+    assert file.read_text() == edited
 
 
 def test_the_users_own_entry_stays_and_the_hint_names_ours(tmp_path: Path, home: Path) -> None:
@@ -97,21 +119,21 @@ def test_the_users_own_entry_stays_and_the_hint_names_ours(tmp_path: Path, home:
     file.parent.mkdir(parents=True)
     file.write_text(USERS)
     layout = Layout(tmp_path / "data", is_default=True)
-    hint = configure_client(layout, ENDPOINT, "s3cret%")
+    hint = configure_client(layout, ENDPOINT, {}, "s3cret%")
     assert file.read_text() == USERS
     assert hint.endswith(f"export PADDLEFLOW_CONFIG={layout.client_config}")
 
 
 def test_another_data_folder_leaves_the_home_alone(tmp_path: Path, home: Path) -> None:
     layout = Layout(tmp_path / "data", is_default=False)
-    assert str(layout.client_config) in configure_client(layout, ENDPOINT, "s3cret%")
+    assert str(layout.client_config) in configure_client(layout, ENDPOINT, {}, "s3cret%")
     assert list(home.iterdir()) == []
     assert read_entry(layout.client_config.read_text()) == OURS
 
 
 def test_without_a_known_password_nothing_is_written(tmp_path: Path, home: Path) -> None:
     layout = Layout(tmp_path / "data", is_default=True)
-    assert "127.0.0.1:8999" in configure_client(layout, ENDPOINT, None)
+    assert "127.0.0.1:8999" in configure_client(layout, ENDPOINT, {}, None)
     assert not layout.client_config.exists()
     assert list(home.iterdir()) == []
 
@@ -122,7 +144,7 @@ def test_a_file_that_is_a_link_stays_one(tmp_path: Path, home: Path) -> None:
     file = home / ".paddleflow" / "paddleflow.ini"
     file.parent.mkdir(parents=True)
     file.symlink_to(real)
-    configure_client(Layout(tmp_path / "data", is_default=True), ENDPOINT, "s3cret%")
+    configure_client(Layout(tmp_path / "data", is_default=True), ENDPOINT, {}, "s3cret%")
     assert file.is_symlink()
     assert read_entry(real.read_text()) == OURS
 
@@ -134,7 +156,7 @@ def test_an_entry_that_named_the_port_is_ours_too(tmp_path: Path, home: Path) ->
     users_config().parent.mkdir()
     for file in (layout.client_config, users_config()):
         file.write_text(text)
-    configure_client(layout, ENDPOINT, None)
+    configure_client(layout, ENDPOINT, {}, None)
     assert read_entry(users_config().read_text()) == OURS
 
 
@@ -162,7 +184,7 @@ def test_a_home_that_cannot_be_written_to_is_told_in_a_line_and_left_alone(
     obstruct(home / ".paddleflow")
     before = sorted(home.rglob("*"))
     layout = Layout(tmp_path / "data", is_default=True)
-    hint = configure_client(layout, ENDPOINT, "s3cret%")
+    hint = configure_client(layout, ENDPOINT, {}, "s3cret%")
     assert hint.startswith(f"The client is not configured, since {users_config()} cannot be written (")
     assert hint.endswith(f"export PADDLEFLOW_CONFIG={layout.client_config}")
     assert "\n" not in hint
@@ -177,7 +199,7 @@ def test_a_home_of_somebody_elses_gets_no_password_of_ours(
     monkeypatch.setattr(pwd, "getpwuid", lambda _uid: own.__class__((*own[:5], str(home), own.pw_shell)))
     monkeypatch.setenv("HOME", str(somebody_elses(tmp_path)))
     layout = Layout(tmp_path / "data", is_default=True)
-    hint = configure_client(layout, ENDPOINT, "s3cret%")
+    hint = configure_client(layout, ENDPOINT, {}, "s3cret%")
     assert read_entry((home / ".paddleflow" / "paddleflow.ini").read_text()) == OURS
     assert hint.endswith(f"export PADDLEFLOW_CONFIG={layout.client_config}")
 

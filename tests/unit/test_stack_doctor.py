@@ -144,7 +144,7 @@ def test_a_process_that_does_not_serve_is_named_with_its_log(layout: Layout) -> 
 
 def test_a_client_that_calls_another_server_is_noted(layout: Layout) -> None:
     endpoint = choose_endpoints(replace(layout, is_default=False), {"queue": 8999})["queue"]
-    configure_client(layout, endpoint, "s3cret")
+    configure_client(layout, endpoint, {}, "s3cret")
     assert all("names another server" not in note.what for note in notes(layout))
     config = Path(os.environ["HOME"]) / ".paddleflow" / "paddleflow.ini"
     config.write_text(config.read_text().replace(endpoint.target, "unix:/other"))

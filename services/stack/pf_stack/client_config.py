@@ -6,7 +6,8 @@ import configparser
 import io
 import os
 import pwd
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
 
@@ -14,7 +15,7 @@ from pf_stack.endpoints import Endpoint
 from pf_stack.files import write_private
 from pf_stack.layout import Layout
 
-SECTIONS = ("user", "server")
+SECTIONS = ("user", "server", "services")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class Entry:
     """Of a host; empty for a socket."""
     name: str
     password: str
+    services: Mapping[str, str] = field(default_factory=dict)
+    """Where the other services are, by name."""
 
 
 def users_config() -> Path:
@@ -62,6 +65,9 @@ def merge(text: str, before: Entry | None, now: Entry) -> str | None:
     parser["user"] = {"name": now.name, "password": now.password}
     port = {"paddleflow_server_port": now.port} if now.port else {}
     parser["server"] = {"paddleflow_server_host": now.host, **port}
+    parser.remove_section("services")
+    if now.services:
+        parser["services"] = now.services
     rendered = io.StringIO()
     parser.write(rendered)
     return rendered.getvalue()
@@ -73,7 +79,7 @@ def read_entry(text: str) -> Entry | None:
     return _entry(parser) if parser is not None else None
 
 
-def configure_client(layout: Layout, endpoint: Endpoint, password: str | None) -> str:
+def configure_client(layout: Layout, endpoint: Endpoint, others: Mapping[str, Endpoint], password: str | None) -> str:
     """Lets the client reach this stack as root; how to do so, in words.
 
     It calls the Unix socket: a port of the loopback address can be somebody else's while the stack is down, who would
@@ -81,10 +87,11 @@ def configure_client(layout: Layout, endpoint: Endpoint, password: str | None) -
     one written then.
     """
     before = read_entry(_read(layout.client_config))
+    services = {name: other.target for name, other in others.items()}
     if password is not None:
-        now = Entry(endpoint.target, "", "root", password)
+        now = Entry(endpoint.target, "", "root", password, services)
     elif before is not None:
-        now = replace(before, host=endpoint.target, port="")
+        now = replace(before, host=endpoint.target, port="", services=services)
     else:
         return f"Log in at {endpoint.address} with a password that was valid when the back-up was made."
     _write(layout.client_config, before, now)
@@ -138,6 +145,7 @@ def _entry(parser: configparser.ConfigParser) -> Entry | None:
     try:
         user, server = parser["user"], parser["server"]
         port = server.get("paddleflow_server_port", "")
-        return Entry(server["paddleflow_server_host"], port, user["name"], user["password"])
+        services = dict(parser["services"]) if parser.has_section("services") else {}
+        return Entry(server["paddleflow_server_host"], port, user["name"], user["password"], services)
     except KeyError:
         return None

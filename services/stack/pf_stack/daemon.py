@@ -66,7 +66,7 @@ async def _run(layout: Layout, report: Report) -> None:
 def _welcome(layout: Layout, stack: Stack, report: Report, seconds: float) -> None:
     """Configures the client and tells the first password, whose file is then no longer needed."""
     password = first_password(layout)
-    hint = configure_client(layout, stack.entrance, password)
+    hint = configure_client(layout, stack.entrance, stack.others, password)
     report(Up(seconds, password, hint))
     layout.root_password.unlink(missing_ok=True)
 

@@ -53,6 +53,19 @@ def queue_settings(place: Place) -> dict[str, str]:
     return settings
 
 
+def fs_settings(place: Place) -> dict[str, str]:
+    """What the filesystem service is told, above all what it must never share."""
+    layout = place.layout
+    settings = common_settings(place) | {
+        "SIGNING_KEY_FILE": str(layout.signing_key),
+        "QUEUE": place.entrance.target,
+        "LOCAL_INSTALLATION": str(layout.data),
+    }
+    if not layout.sockets.is_relative_to(layout.data):
+        settings["LOCAL_FORBIDDEN"] = str(layout.sockets)
+    return settings
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """What tells one service from another."""
@@ -68,7 +81,10 @@ class Row:
     """Asked before each start: the first password is only there until it is known."""
 
 
-SERVICES: Sequence[Row] = (Row("queue", "pf_queue", "PF_QUEUE", 8999, queue_settings),)
+SERVICES: Sequence[Row] = (
+    Row("queue", "pf_queue", "PF_QUEUE", 8999, queue_settings),
+    Row("fs", "pf_fs", "PF_FS", 8998, fs_settings),
+)
 ENTRANCE = "queue"
 """The service that logs callers in."""
 
@@ -89,6 +105,11 @@ class Stack:
     def entrance(self) -> Endpoint:
         """Where clients go first."""
         return next(service.endpoint for service in self.services if service.name == ENTRANCE)
+
+    @property
+    def others(self) -> Mapping[str, Endpoint]:
+        """Where clients find the services behind the entrance, by name."""
+        return {service.name: service.endpoint for service in self.services if service.name != ENTRANCE}
 
 
 def compose(layout: Layout) -> Stack:
