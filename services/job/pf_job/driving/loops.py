@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from paddleflow.problems import Problem, Unavailable
 from pf_job.driving import steps
@@ -51,7 +52,7 @@ class Driver:
     """Set when events of the queue service are missing for good."""
     clock: Clock
 
-    async def run(self, hear: Callable[[], Awaitable[None]]) -> None:
+    async def run(self, hear: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Drives for ever; `hear` takes in the events of the queue service."""
         self.amiss.set()
         async with asyncio.TaskGroup() as group:

@@ -40,6 +40,11 @@ class Job:
     """Grows with each job that is accepted."""
 
     @property
+    def etag(self) -> str:
+        """Changes with each change of the job."""
+        return str(self.version)
+
+    @property
     def terms(self) -> Terms:
         retry, limits = self.spec.retry, self.spec.limits
         return Terms(

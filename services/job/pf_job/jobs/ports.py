@@ -1,0 +1,44 @@
+"""What taking and showing jobs needs from other services."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pf_kit.principal import Principal
+
+
+@dataclass(frozen=True, slots=True)
+class QueueInfo:
+    """What a job must know of its queue."""
+
+    name: str
+    namespace: str
+    takes: bool
+    """False if it takes no jobs any more."""
+    most: Mapping[str, int]
+    """By resource, what its jobs together can have at most. A resource that is absent it does not have."""
+
+
+class Queues(Protocol):
+    """The port to queues, flavours and grants."""
+
+    async def queue(self, caller: Principal, name: str) -> QueueInfo:
+        """A queue, for a caller. Raises QueueNotFound and QueueNotGranted."""
+
+    async def flavours(self, names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
+        """Amounts by name of flavour. Raises FlavourNotFound."""
+
+    async def granted(self, user: str) -> frozenset[str]:
+        """The queues that are granted to a user."""
+
+
+class Filesystems(Protocol):
+    """The port to filesystems."""
+
+    async def ids(self, caller: Principal, names: Sequence[str]) -> Mapping[str, str]:
+        """Ids of filesystems by their names, as a caller means them. Raises FilesystemNotFound."""
+
+    async def require(self, caller: Principal, id_: str, *, write: bool) -> None:
+        """Raises FilesystemNotFound or PermissionDenied, unless a caller may use a filesystem so."""

@@ -1,0 +1,179 @@
+"""What can be done with jobs.
+
+Methods that take a `Change` are one step of it: whoever calls them holds the locks of the jobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from paddleflow.problems import (
+    EtagMismatch,
+    JobExists,
+    JobNotFound,
+    JobStateConflict,
+    OwnerEpochConflict,
+    PermissionDenied,
+)
+from pf_job.jobs.domain import Happening, Job, JobChanged, JobFilter, Task
+from pf_job.jobs.life import Event
+from pf_job.jobs.ports import Queues
+from pf_job.jobs.states import Kind, Stage
+from pf_job.jobs.store import JobStore
+from pf_job.jobs.telling import News, tell
+from pf_job.specs.domain import Priority, Work
+from pf_kit.principal import Principal
+from pf_kit.unit import Change, View
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What is to change of a job."""
+
+    priority: Priority | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    labels_removed: Sequence[str] = ()
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    annotations_removed: Sequence[str] = ()
+
+
+class Jobs:
+    """The jobs, as callers may use them."""
+
+    def __init__(self, *, store: JobStore, queues: Queues) -> None:
+        self._store = store
+        self._queues = queues
+
+    async def get(self, view: View, caller: Principal, id_: str) -> Job:
+        """The job of this id. Raises JobNotFound, also if the caller may not see it."""
+        job = await self._existing(view, id_)
+        if not _owns(caller, job) and job.queue not in await self._queues.granted(caller.name):
+            raise _not_found(id_)
+        return job
+
+    async def require_own(self, view: View, caller: Principal, id_: str) -> None:
+        """Raises JobNotFound or PermissionDenied, unless the caller may change a job. Before the change: it may ask
+        other services.
+        """
+        job = await self.get(view, caller, id_)
+        if not _owns(caller, job):
+            raise PermissionDenied(f"job {id_!r} is {job.owner}'s; ask for it to be changed")
+
+    async def page(self, view: View, caller: Principal, chosen: JobFilter, before: int, limit: int) -> Sequence[Job]:
+        """The jobs that the caller may see, newest first."""
+        if not caller.root:
+            chosen = replace(chosen, viewer=caller.name, queues=await self._queues.granted(caller.name))
+        return await self._store.page(view, chosen, before, limit)
+
+    async def create(self, change: Change, drafts: Sequence[Job]) -> Sequence[Job]:
+        """Keeps new jobs. Raises JobExists and OwnerEpochConflict."""
+        known = await self._store.jobs(change, [draft.id for draft in drafts])
+        if known:
+            raise JobExists(f"a job {known[0].id!r} exists; choose another id, or none")
+        accepted = [replace(draft, life=replace(draft.life, accept_time=change.time)) for draft in drafts]
+        added = await self._store.add(change, accepted)
+        await self._store.note(change, [_accepted(job) for job in added])
+        for job in added:
+            change.emit(JobChanged(job, born=True))
+        return added
+
+    async def create_part(self, change: Change, draft: Job) -> Job:
+        """Keeps a new job that is part of something, or finds it. Raises JobExists and OwnerEpochConflict."""
+        if draft.part is None:
+            (job,) = await self.create(change, [draft])
+            return job
+        highest = await self._store.claim(change, draft.part.scope, draft.part.epoch)
+        if highest > draft.part.epoch:
+            raise OwnerEpochConflict(
+                f"{draft.part.scope} was taken over: its epoch is {highest}, and not {draft.part.epoch}; stop"
+            )
+        if (known := await self._store.of_part(change, draft.part.key)) is not None:
+            return known
+        (job,) = await self.create(change, [draft])
+        return job
+
+    async def stop(self, change: Change, caller: Principal, id_: str, *, now: bool) -> Job:
+        """Ends a job; one that is over stays as it is. Raises JobNotFound and PermissionDenied."""
+        job = await self._own(change, caller, id_)
+        event = Event(kind=Kind.STOPPED, attempt=0, message=f"stopped by {caller.name}", abrupt=now)
+        changed = await tell(self._store, change, [News(id_, event)])
+        return changed[0] if changed else job
+
+    async def update(self, change: Change, caller: Principal, id_: str, edit: Edit, etag: str) -> Job:
+        """Changes a job. Raises what UpdateJob's contract lists."""
+        job = await self._own(change, caller, id_)
+        _require_etag(job, etag)
+        edited = replace(job, spec=replace(job.spec, work=_edited(job.spec.work, edit)))
+        if edited == job:
+            return job
+        if edit.priority is not None and job.life.stage is not Stage.SUBMIT:
+            raise JobStateConflict(f"job {id_!r} is {job.life.state}: its priority can be changed no more")
+        saved = await self._store.revise(change, edited)
+        change.emit(JobChanged(saved))
+        return saved
+
+    async def delete(self, change: Change, caller: Principal, id_: str, etag: str) -> None:
+        """Forgets a job that is over. Raises what DeleteJob's contract lists."""
+        job = await self._own(change, caller, id_)
+        _require_etag(job, etag)
+        if job.life.stage is not Stage.OVER:
+            raise JobStateConflict(f"job {id_!r} is {job.life.state}; stop it, and wait until it is over")
+        await self._store.remove(change, [id_])
+        change.emit(JobChanged(replace(job, version=job.version + 1), forgotten=True))
+
+    async def tasks(self, view: View, caller: Principal, id_: str, attempt: int) -> Sequence[Task]:
+        """The replicas of a job: of one attempt, of the last if it is 0, of all if it is -1. Raises JobNotFound."""
+        job = await self.get(view, caller, id_)
+        wanted = {0: job.life.attempt, -1: 0}.get(attempt, attempt)
+        return await self._store.tasks(view, [id_], wanted)
+
+    async def happenings(self, view: View, caller: Principal, id_: str, after: int, limit: int) -> Sequence[Happening]:
+        """What happened to a job, oldest first. Raises JobNotFound."""
+        await self.get(view, caller, id_)
+        return await self._store.happenings(view, id_, after, limit)
+
+    async def _own(self, view: View, caller: Principal, id_: str) -> Job:
+        """A job that the caller may change; others were told why not by `require_own`."""
+        job = await self._existing(view, id_)
+        if not _owns(caller, job):
+            raise _not_found(id_)
+        return job
+
+    async def _existing(self, view: View, id_: str) -> Job:
+        found = await self._store.jobs(view, [id_])
+        if not found:
+            raise _not_found(id_)
+        return found[0]
+
+
+def _edited(work: Work, edit: Edit) -> Work:
+    policy = work.scheduling_policy
+    return replace(
+        work,
+        labels=_merged(work.labels, edit.labels, edit.labels_removed),
+        annotations=_merged(work.annotations, edit.annotations, edit.annotations_removed),
+        scheduling_policy=replace(policy, priority=edit.priority or policy.priority),
+    )
+
+
+def _merged(kept: Mapping[str, str], given: Mapping[str, str], removed: Sequence[str]) -> Mapping[str, str]:
+    return {name: value for name, value in {**kept, **given}.items() if name not in removed}
+
+
+def _owns(caller: Principal, job: Job) -> bool:
+    return caller.root or job.owner == caller.name
+
+
+def _require_etag(job: Job, etag: str) -> None:
+    if etag not in ("", job.etag):
+        raise EtagMismatch(f"job {job.id!r} has changed since it was read; read it again")
+
+
+def _accepted(job: Job) -> Happening:
+    life = job.life
+    return Happening(job=job.id, number=0, time=life.accept_time, attempt=1, state=life.state, what="accepted")
+
+
+def _not_found(id_: str) -> JobNotFound:
+    return JobNotFound(f"no job {id_[:63]!r}")

@@ -1,0 +1,110 @@
+"""Makes a job of what somebody asks for: everything filled in, everything wrong told at once."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from paddleflow.problems import InvalidArgument, NeverFits, PermissionDenied, QueueStateConflict, Violation
+from pf_job.jobs.domain import Job, Part
+from pf_job.jobs.life import Life
+from pf_job.jobs.ports import Filesystems, QueueInfo, Queues
+from pf_job.specs import magic
+from pf_job.specs.check import violations
+from pf_job.specs.defaults import (
+    filesystem_names,
+    filled,
+    flavour_names,
+    total,
+    with_filesystems,
+    with_flavours,
+)
+from pf_job.specs.domain import DEFAULT_QUEUE, FilesystemMount, JobSpec, JobType
+from pf_kit.principal import Principal
+
+MOST_VIOLATIONS = 100
+"""More are not told: nobody reads them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A job as somebody asks for it."""
+
+    spec: JobSpec
+    type: JobType | None
+    owner: str
+    part: Part | None = None
+    wrong: Sequence[Violation] = ()
+    """What is wrong with it already, as the values here could not hold it."""
+
+
+class Taking:
+    """Looks up what a draft names, and fills in what it leaves open."""
+
+    def __init__(self, *, queues: Queues, filesystems: Filesystems, kept: timedelta) -> None:
+        """`kept` is how long a job that does not say so is kept when it is over."""
+        self._queues = queues
+        self._filesystems = filesystems
+        self._kept = kept
+
+    async def job(self, caller: Principal, draft: Draft, now: datetime) -> Job:
+        """The job, as accepted now. Raises what CreateJob's contract lists, but that there is one of its id."""
+        owner = _owner(caller, draft)
+        settings = magic.read(draft.spec, draft.type)
+        wrong = [*draft.wrong, *settings.violations, *violations(settings.spec, settings.type)]
+        if wrong:
+            raise InvalidArgument.of(*wrong[:MOST_VIOLATIONS])
+        named = replace(settings.spec, id=settings.spec.id or f"job-{secrets.token_hex(8)}")
+        queue = await self._queues.queue(caller, named.work.scheduling_policy.queue or DEFAULT_QUEUE)
+        spec = filled(await self._looked_up(caller, named), self._kept)
+        resources = total(spec)
+        _require_place(queue, resources)
+        return Job(
+            id=spec.id,
+            owner=owner,
+            type=settings.type,
+            spec=spec,
+            life=Life(accept_time=now),
+            resources=resources,
+            part=draft.part,
+        )
+
+    async def _looked_up(self, caller: Principal, spec: JobSpec) -> JobSpec:
+        if names := flavour_names(spec):
+            spec = with_flavours(spec, await self._queues.flavours(sorted(names)))
+        if names := filesystem_names(spec):
+            spec = with_filesystems(spec, await self._filesystems.ids(caller, sorted(names)))
+        for mount in _mounts(spec):
+            await self._filesystems.require(caller, mount.id, write=not mount.read_only)
+        return spec
+
+
+def _owner(caller: Principal, draft: Draft) -> str:
+    if draft.owner in ("", caller.name):
+        return caller.name
+    if not caller.root:
+        raise PermissionDenied(f"only root may run jobs for others, here for {draft.owner[:63]!r}")
+    return draft.owner
+
+
+def _mounts(spec: JobSpec) -> Iterator[FilesystemMount]:
+    for work in (spec.work, *(member.work for member in spec.members)):
+        yield from work.mounts
+
+
+def _require_place(queue: QueueInfo, resources: dict[str, int]) -> None:
+    """Refuses at once what could only wait for ever."""
+    if not queue.takes:
+        raise QueueStateConflict(
+            f"the queue {queue.name!r} takes no jobs any more; choose another, or let it be opened"
+        )
+    for resource, amount in sorted(resources.items()):
+        if amount > queue.most.get(resource, 0):
+            most = queue.most.get(resource, 0)
+            told = {"resource": resource, "asked": str(amount), "most": str(most), "queue": queue.name}
+            raise NeverFits(
+                f"the job asks for {amount} of {resource}, of which queue {queue.name!r} has at most {most}; ask for less",
+                metadata=told,
+            )
