@@ -90,11 +90,13 @@ def test_a_standing_of_another_length_is_set_aside(more: list[object], less: int
 
 
 @pytest.mark.parametrize("state", LIVE)
-def test_the_roles_of_those_who_ask_for_the_same_are_shared(state: WorkloadState) -> None:
+def test_what_those_who_ask_for_the_same_have_in_common_is_shared(state: WorkloadState) -> None:
     rows, texts = LiveRows(), (spec_text(SPEC), standing_text(record(state)))
     one, other = (rows.record(str(SPEC.key), SPEC.queue, *texts) for _ in range(2))
     assert one == other == record(state)
     assert one.spec.roles is other.spec.roles
+    assert one.spec.queue is other.spec.queue
+    assert one.spec.user is other.spec.user
 
 
 def test_no_more_than_so_many_different_roles_are_remembered() -> None:

@@ -7,6 +7,7 @@ does not pass is read again the long way, which finds out what is wrong with it.
 from __future__ import annotations
 
 import json
+from sys import intern
 from typing import Annotated
 
 from msgspec import Meta, Raw, Struct
@@ -65,7 +66,7 @@ _read_standing = Decoder(_Standing).decode
 
 
 class LiveRows:
-    """Reads them. Many ask for the same: their roles are read once, and are the same object then."""
+    """Reads them. What many have in common, roles and names, is one object then; roles are also read only once."""
 
     def __init__(self) -> None:
         self._kinds: dict[bytes, tuple[RoleRequest, ...]] = {}
@@ -86,8 +87,8 @@ class LiveRows:
         asked = _read_spec(text)
         return Spec(
             key=Key.parse(asked.key),
-            queue=asked.queue,
-            user=asked.user,
+            queue=intern(asked.queue),
+            user=intern(asked.user),
             priority=asked.priority,
             roles=self._roles(bytes(asked.roles)),
             grace=asked.grace,
