@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 
 import grpc
 from grpc import aio
 
 from bench.queue_load import BATCH, Load, load, workload
+from paddleflow.channel import open_channel_without_retries
 from paddleflow.queue.v1 import queue_pb2
 from support.figures import Figure
 
@@ -57,9 +59,12 @@ async def restart(queues: int, pending: int) -> list[Figure]:
         site.process.stop()
         begun = time.perf_counter()
         site.process.start()
-        while not await submitted(site):  # noqa: ASYNC110 - another process begins to lead
-            await asyncio.sleep(0.05)
-        await site.until_admitted("more", 1)
+        # A client that tries again by itself waits up to 2.7 s before it does, whether somebody leads by then or not.
+        async with open_channel_without_retries(site.process.address, None) as channel:
+            asking = replace(site, channel=channel)
+            while not await submitted(asking):  # noqa: ASYNC110 - another process begins to lead
+                await asyncio.sleep(0.05)
+            await asking.until_admitted("more", 1)
         seconds = time.perf_counter() - begun
     what = f"restart to the first admission, {pending:,} wait and {RUNNING:,} run"
     return [Figure(what, seconds, "s", at_most=5.0)]
