@@ -228,7 +228,7 @@ class Job(_message.Message):
 
     @_builtins.property
     def roles(self) -> _containers.RepeatedCompositeFieldContainer[Global___RoleStatus]:
-        """Output only. Replicas of the last attempt by role: how many there are to be, how many run, how many are over."""
+        """Output only. Replicas of the last attempt by role: how many there are to be, how many run, how many are over. Told by GetJob and ListJobs; elsewhere unset."""
 
     def __init__(
         self,

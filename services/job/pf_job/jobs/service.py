@@ -70,7 +70,7 @@ class Jobs:
         """Keeps new jobs. Raises JobExists and OwnerEpochConflict."""
         known = await self._store.jobs(change, [draft.id for draft in drafts])
         if known:
-            raise JobExists(f"a job {known[0].id!r} exists; choose another id, or none")
+            raise exists(known[0].id)
         accepted = [replace(draft, life=replace(draft.life, accept_time=change.time)) for draft in drafts]
         added = await self._store.add(change, accepted)
         await self._store.note(change, [_accepted(job) for job in added])
@@ -145,6 +145,10 @@ class Jobs:
         if not found:
             raise _not_found(id_)
         return found[0]
+
+
+def exists(id_: str) -> JobExists:
+    return JobExists(f"a job {id_!r} exists; choose another id, or none")
 
 
 def _edited(work: Work, edit: Edit) -> Work:

@@ -104,7 +104,5 @@ def _require_place(queue: QueueInfo, resources: dict[str, int]) -> None:
         if amount > queue.most.get(resource, 0):
             most = queue.most.get(resource, 0)
             told = {"resource": resource, "asked": str(amount), "most": str(most), "queue": queue.name}
-            raise NeverFits(
-                f"the job asks for {amount} of {resource}, of which queue {queue.name!r} has at most {most}; ask for less",
-                metadata=told,
-            )
+            message = f"the job asks for {amount} of {resource}; queue {queue.name!r} has at most {most}; ask for less"
+            raise NeverFits(message, metadata=told)

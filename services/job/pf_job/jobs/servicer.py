@@ -1,0 +1,195 @@
+"""JobService on the wire."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+
+from paddleflow.job.v1 import job_pb2, job_pb2_grpc
+from paddleflow.problems import Problem, Unavailable
+from pf_job.jobs.convert import (
+    draft_of,
+    drafts_of,
+    edit_of,
+    happening_message,
+    job_filter,
+    job_message,
+    part_of,
+    refused,
+    taken,
+    task_message,
+)
+from pf_job.jobs.domain import Job
+from pf_job.jobs.service import Jobs, exists
+from pf_job.jobs.store import JobStore, job_lock, scope_lock
+from pf_job.jobs.taking import Draft, Taking
+from pf_job.jobs.watching import Tellers
+from pf_kit.call import current_call
+from pf_kit.clock import Clock
+from pf_kit.lists import Lists
+from pf_kit.mutation import Mutations
+from pf_kit.page import page_size
+from pf_kit.principal import Principal
+from pf_kit.unit import Change, Database, View
+from pf_kit.watch import Watches
+
+
+class JobServicer(job_pb2_grpc.JobServiceServicer):
+    """Runs jobs."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        mutations: Mutations,
+        lists: Lists,
+        watches: Watches,
+        tellers: Tellers,
+        store: JobStore,
+        jobs: Jobs,
+        taking: Taking,
+        clock: Clock,
+    ) -> None:
+        self._database = database
+        self._mutations = mutations
+        self._lists = lists
+        self._watches = watches
+        self._tellers = tellers
+        self._store = store
+        self._jobs = jobs
+        self._taking = taking
+        self._clock = clock
+
+    async def CreateJob(self, request: job_pb2.CreateJobRequest, _context: object) -> job_pb2.CreateJobResponse:
+        caller = current_call().principal
+        draft = draft_of(request.job, part_of(request, caller))
+        job = await self._taking.job(caller, draft, self._clock.now())
+        if request.validate_only:
+            return job_pb2.CreateJobResponse(job=job_message(job))
+
+        async def work(change: Change) -> job_pb2.CreateJobResponse:
+            return job_pb2.CreateJobResponse(job=job_message(await self._jobs.create_part(change, job)))
+
+        locks = (job_lock(job.id), *((scope_lock(job.part.scope),) if job.part else ()))
+        return await self._mutations.run(
+            request, job_pb2.CreateJobResponse, locks=locks, subject=f"job/{job.id}", work=work
+        )
+
+    async def CreateJobs(self, request: job_pb2.CreateJobsRequest, _context: object) -> job_pb2.CreateJobsResponse:
+        caller = current_call().principal
+        found = [await self._ready(caller, draft) for draft in drafts_of(request)]
+        ready = [job for job in found if isinstance(job, Job)]
+
+        async def work(change: Change) -> job_pb2.CreateJobsResponse:
+            there = {job.id for job in await self._store.jobs(change, [job.id for job in ready])}
+            added = await self._jobs.create(change, [job for job in ready if job.id not in there])
+            results = {job.id: taken(job) for job in added}
+            return job_pb2.CreateJobsResponse(
+                results=[
+                    refused(job) if isinstance(job, Problem) else results.get(job.id) or refused(exists(job.id))
+                    for job in found
+                ]
+            )
+
+        return await self._mutations.run(
+            request,
+            job_pb2.CreateJobsResponse,
+            locks=[job_lock(job.id) for job in ready],
+            subject=f"jobs/{len(ready)}",
+            work=work,
+        )
+
+    async def GetJob(self, request: job_pb2.GetJobRequest, _context: object) -> job_pb2.GetJobResponse:
+        view = self._database.newest
+        job = await self._jobs.get(view, current_call().principal, request.id)
+        (message,) = await self._whole(view, [job])
+        return job_pb2.GetJobResponse(job=message)
+
+    async def ListJobs(self, request: job_pb2.ListJobsRequest, _context: object) -> job_pb2.ListJobsResponse:
+        view, caller, chosen = self._database.newest, current_call().principal, job_filter(request)
+        page = await self._lists.page(
+            request,
+            lambda after, limit: self._jobs.page(view, caller, chosen, int(after or 0), limit),
+            lambda job: str(job.number),
+        )
+        return job_pb2.ListJobsResponse(jobs=await self._whole(view, page.things), next_page_token=page.next_token)
+
+    async def WatchJobs(
+        self, request: job_pb2.WatchJobsRequest, _context: object
+    ) -> AsyncIterator[job_pb2.WatchJobsResponse]:
+        teller = self._tellers.teller(current_call().principal, request)
+        async for page in self._watches.watch(request.resume_token, existing=teller.existing, changes=teller.changes):
+            yield job_pb2.WatchJobsResponse(
+                events=page.messages, resume_token=page.resume_token, bookmark=page.bookmark
+            )
+
+    async def UpdateJob(self, request: job_pb2.UpdateJobRequest, _context: object) -> job_pb2.UpdateJobResponse:
+        caller, edit = current_call().principal, edit_of(request)
+        await self._jobs.require_own(self._database.newest, caller, request.id)
+
+        async def work(change: Change) -> job_pb2.UpdateJobResponse:
+            job = await self._jobs.update(change, caller, request.id, edit, request.etag)
+            return job_pb2.UpdateJobResponse(job=job_message(job))
+
+        return await self._mutations.run(
+            request,
+            job_pb2.UpdateJobResponse,
+            locks=(job_lock(request.id),),
+            subject=f"job/{request.id}",
+            work=work,
+        )
+
+    async def StopJob(self, request: job_pb2.StopJobRequest, _context: object) -> job_pb2.StopJobResponse:
+        caller = current_call().principal
+        await self._jobs.require_own(self._database.newest, caller, request.id)
+
+        async def work(change: Change) -> job_pb2.StopJobResponse:
+            job = await self._jobs.stop(change, caller, request.id, now=request.now)
+            return job_pb2.StopJobResponse(job=job_message(job))
+
+        return await self._mutations.run(
+            request, job_pb2.StopJobResponse, locks=(job_lock(request.id),), subject=f"job/{request.id}", work=work
+        )
+
+    async def DeleteJob(self, request: job_pb2.DeleteJobRequest, _context: object) -> job_pb2.DeleteJobResponse:
+        caller = current_call().principal
+        await self._jobs.require_own(self._database.newest, caller, request.id)
+
+        async def work(change: Change) -> job_pb2.DeleteJobResponse:
+            await self._jobs.delete(change, caller, request.id, request.etag)
+            return job_pb2.DeleteJobResponse()
+
+        return await self._mutations.run(
+            request, job_pb2.DeleteJobResponse, locks=(job_lock(request.id),), subject=f"job/{request.id}", work=work
+        )
+
+    async def ListTasks(self, request: job_pb2.ListTasksRequest, _context: object) -> job_pb2.ListTasksResponse:
+        view, caller = self._database.newest, current_call().principal
+        tasks = await self._jobs.tasks(view, caller, request.id, request.attempt)
+
+        async def fetch(after: str, limit: int) -> Sequence[tuple[int, job_pb2.Task]]:
+            begin = int(after or 0)
+            return [(begin + n + 1, task_message(task)) for n, task in enumerate(tasks[begin : begin + limit])]
+
+        page = await self._lists.page(request, fetch, lambda numbered: str(numbered[0]))
+        return job_pb2.ListTasksResponse(tasks=[message for _, message in page.things], next_page_token=page.next_token)
+
+    async def ListHappenings(
+        self, request: job_pb2.ListHappeningsRequest, _context: object
+    ) -> job_pb2.ListHappeningsResponse:
+        view, caller, size = self._database.newest, current_call().principal, page_size(request.page_size)
+        found = await self._jobs.happenings(view, caller, request.id, request.after, size + 1)
+        return job_pb2.ListHappeningsResponse(happenings=map(happening_message, found[:size]), more=len(found) > size)
+
+    async def _ready(self, caller: Principal, draft: Draft) -> Job | Problem:
+        """A job that can be kept, or why it cannot be taken."""
+        try:
+            return await self._taking.job(caller, draft, self._clock.now())
+        except Unavailable:
+            raise
+        except Problem as problem:
+            return problem
+
+    async def _whole(self, view: View, jobs: Sequence[Job]) -> Sequence[job_pb2.Job]:
+        """The messages of jobs, with how their replicas stand."""
+        tasks = await self._store.tasks(view, [job.id for job in jobs], 0)
+        return [job_message(job, [task for task in tasks if task.key.job == job.id]) for job in jobs]

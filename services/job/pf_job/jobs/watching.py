@@ -1,0 +1,69 @@
+"""What a watch of jobs tells its caller: of all, or of its own and those of the queues that are granted to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from paddleflow.job.v1 import job_pb2
+from pf_job.jobs.convert import JOB_EVENT, existing, require_watchable
+from pf_job.jobs.domain import JobFilter
+from pf_job.jobs.ports import Queues
+from pf_job.jobs.states import FINAL, State
+from pf_job.jobs.store import JobStore
+from pf_kit.events import Event
+from pf_kit.principal import Principal
+from pf_kit.unit import View
+
+ALL = 1_000_000
+"""More unfinished jobs than there are."""
+UNFINISHED = frozenset(State) - FINAL
+
+
+class Teller:
+    """Says what things mean to one watcher.
+
+    A queue that is granted during the watch shows by what happens in it from then on.
+    """
+
+    def __init__(self, *, store: JobStore, queues: Queues, caller: Principal, queue: str, id_: str) -> None:
+        self._store = store
+        self._queues = queues
+        self._caller = caller
+        self._queue = queue
+        self._id = id_
+
+    async def existing(self, view: View) -> Sequence[job_pb2.JobEvent]:
+        """The jobs as they are: those that are not over, or the one that is asked for."""
+        if self._id:
+            found = [job for job in await self._store.jobs(view, [self._id]) if await self._sees(job.owner, job.queue)]
+        else:
+            granted = None if self._caller.root else await self._queues.granted(self._caller.name)
+            chosen = JobFilter(queue=self._queue, states=UNFINISHED, queues=granted, viewer=self._caller.name)
+            found = list(await self._store.page(view, chosen, 0, ALL))
+        return [existing(job) for job in reversed(found)]
+
+    async def changes(self, event: Event) -> Sequence[job_pb2.JobEvent]:
+        """What an event means; often nothing."""
+        if event.fact.type != JOB_EVENT or (self._id and event.fact.subject != f"job/{self._id}"):
+            return []
+        told = job_pb2.JobEvent.FromString(event.fact.payload)
+        if self._queue not in ("", told.job.queue) or not await self._sees(told.job.owner, told.job.queue):
+            return []
+        return [told]
+
+    async def _sees(self, owner: str, queue: str) -> bool:
+        caller = self._caller
+        return caller.root or owner == caller.name or queue in await self._queues.granted(caller.name)
+
+
+class Tellers:
+    """Chooses who tells a caller of jobs."""
+
+    def __init__(self, *, store: JobStore, queues: Queues) -> None:
+        self._store = store
+        self._queues = queues
+
+    def teller(self, caller: Principal, request: job_pb2.WatchJobsRequest) -> Teller:
+        """The teller for this caller."""
+        require_watchable(request)
+        return Teller(store=self._store, queues=self._queues, caller=caller, queue=request.queue, id_=request.id)
