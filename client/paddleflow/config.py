@@ -11,10 +11,16 @@ The file is that of the original::
 
 and may hold more: in ``[user]`` a ``token`` instead of the password, in ``[server]`` ``tls = true``, ``ca``, ``cert``
 and ``key`` (paths of PEM files; relative ones are looked up beside the configuration file). The host may be
-``unix:/path/of/socket``. Every key can be given as a variable: PADDLEFLOW_USER, PADDLEFLOW_PASSWORD, PADDLEFLOW_TOKEN,
+``unix:/path/of/socket``. Services that are not where they usually are have their addresses in a section of their own::
+
+    [services]
+    fs = 127.0.0.1:18998
+
+Every key can be given as a variable: PADDLEFLOW_USER, PADDLEFLOW_PASSWORD, PADDLEFLOW_TOKEN,
 PADDLEFLOW_SERVER_HOST, PADDLEFLOW_SERVER_PORT, PADDLEFLOW_TLS, PADDLEFLOW_CA, PADDLEFLOW_CERT, PADDLEFLOW_KEY.
-PADDLEFLOW_CONFIG names the file. A PADDLEFLOW_USER who is not the user of the file takes neither the password nor the
-token that are in it.
+PADDLEFLOW_FS_SERVER is the address of the service `fs`. PADDLEFLOW_CONFIG names the file. A PADDLEFLOW_USER who is not
+the user of the file takes neither the password nor the token that are in it, and with another server than that of the
+file its services do not count.
 """
 
 from __future__ import annotations
@@ -25,7 +31,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from paddleflow.address import SCHEMES, target
+from paddleflow.address import SCHEMES, SERVICES, target
 from paddleflow.problems import InvalidArgument, Violation
 
 DEFAULT_HOST = "127.0.0.1"
@@ -54,6 +60,8 @@ class Config:
     """The file; it need not exist."""
     address: str
     """``host:port`` or ``unix:/path/of/socket``."""
+    services: Mapping[str, str]
+    """The addresses of other services that are told, by name."""
     user: str
     password: str = field(repr=False)
     token: str = field(repr=False)
@@ -67,11 +75,13 @@ def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
     """The configuration by this file, by the one that PADDLEFLOW_CONFIG names, or by the usual one if it exists."""
     named = path or _path(environ.get("PADDLEFLOW_CONFIG", ""))
     file = named or Path.home() / ".paddleflow" / "paddleflow.ini"
-    values = _values(_read(file, must_exist=named is not None), environ)
+    parser = _read(file, must_exist=named is not None)
+    values = _values(parser, environ)
     beside = file.parent
     return Config(
         path=file,
         address=server_address(values["host"] or DEFAULT_HOST, values["port"] or DEFAULT_PORT),
+        services=_services(parser, environ),
         user=values["name"],
         password=values["password"],
         token=values["token"],
@@ -104,12 +114,28 @@ def _read(file: Path, *, must_exist: bool) -> configparser.RawConfigParser:
 
 
 def _values(parser: configparser.RawConfigParser, environ: Mapping[str, str]) -> dict[str, str]:
-    written = {name: parser.get(section, key, fallback="").strip() for name, (_, section, key) in _SOURCES.items()}
+    written = {name: _written(parser, name) for name in _SOURCES}
     given = {name: environ.get(variable, "") for name, (variable, _, _) in _SOURCES.items()}
     if given["name"] not in ("", written["name"]):
         # What the file proves is that the user of the file calls.
         written |= {"password": "", "token": ""}
     return {name: _text(_SOURCES[name][0], given[name] or written[name]) for name in _SOURCES}
+
+
+def _services(parser: configparser.RawConfigParser, environ: Mapping[str, str]) -> dict[str, str]:
+    # The password would go where the file says otherwise, though the server is another one.
+    moved = any(environ.get(_SOURCES[name][0], "") not in ("", _written(parser, name)) for name in ("host", "port"))
+    _, *others = SERVICES
+    found = {name: "" if moved else parser.get("services", name, fallback="").strip() for name in others}
+    given = {name: environ.get(f"PADDLEFLOW_{name.upper()}_SERVER", "") for name in others}
+    addresses = {name: _text(name, given[name] or found[name]) for name in others}
+    return {name: _address(name, address) for name, address in addresses.items() if address}
+
+
+def _written(parser: configparser.RawConfigParser, name: str) -> str:
+    """What the file says."""
+    _, section, key = _SOURCES[name]
+    return parser.get(section, key, fallback="").strip()
 
 
 def _text(variable: str, value: str) -> str:
@@ -127,11 +153,15 @@ def server_address(host: str, port: str) -> str:
         if not (port.isdecimal() and port.isascii() and 0 < int(port[:6]) < 65536):
             raise _refused("paddleflow_server_port", f"{port!r} is not a port number")
         host = f"[{host}]:{port}" if ":" in host and not host.startswith("[") else f"{host}:{port}"
+    return _address("paddleflow_server_host", host)
+
+
+def _address(field: str, address: str) -> str:
     try:
-        target(host)
+        target(address)
     except ValueError as error:
-        raise _refused("paddleflow_server_host", str(error)) from error
-    return host
+        raise _refused(field, str(error)) from error
+    return address
 
 
 def _flag(word: str) -> bool:

@@ -15,6 +15,7 @@ def configured_connection(config: Config) -> Connection:
     """How to reach the server that the configuration names; keeps tokens of logins beside the configuration."""
     return Connection(
         address=config.address,
+        services=config.services,
         user=config.user,
         password=config.password,
         token=config.token,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from paddleflow.address import target
+from paddleflow.address import SERVICES, neighbour, target
 from paddleflow.channel import Tls
 from paddleflow.problems import InvalidArgument, Violation
 
@@ -42,6 +43,8 @@ class Connection:
 
     address: str
     """``host:port`` or ``unix:/path/of/socket``."""
+    services: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    """The addresses of other services by name, for example ``fs``; where one is not told, it is a `neighbour`."""
     user: str = ""
     password: str = field(default="", repr=False)
     """With `user`: logs in when there is no token, or when it is refused."""
@@ -56,9 +59,21 @@ class Connection:
     token_cache: TokenCache = field(default_factory=NoTokenCache, repr=False)
 
     def __post_init__(self) -> None:
-        try:
-            target(self.address)
-        except ValueError as error:
-            raise InvalidArgument.of(Violation("address", str(error))) from error
+        for field_name, address in {"address": self.address, **self.services}.items():
+            try:
+                target(address)
+            except ValueError as error:
+                raise InvalidArgument.of(Violation(field_name, str(error))) from error
         if not (self.token.isascii() and self.token.isprintable()) or " " in self.token:
             raise InvalidArgument.of(Violation("token", "is none: it holds spaces, or signs that no token has"))
+
+    @property
+    def addresses(self) -> frozenset[str]:
+        """All that there are."""
+        return frozenset({self.address, *map(self.address_of, SERVICES)})
+
+    def address_of(self, service: str) -> str:
+        """Where a service is. What every service answers is asked of the one that logs callers in."""
+        if service not in SERVICES:
+            return self.address
+        return self.services.get(service) or neighbour(self.address, service)

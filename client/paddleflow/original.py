@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import NoReturn, TypeAlias, TypeVar, cast
 
 from paddleflow.models.clusters import Cluster, ClusterChanges, ClusterStatus, ClusterType, Node
+from paddleflow.models.filesystems import Filesystem
 from paddleflow.models.queues import Isolation, OrderPolicy, Queue
 from paddleflow.problems import InvalidArgument, Violation
 from paddleflow.quantity import CPU, MEMORY, format_amount, format_resources, parse_resources
@@ -173,6 +174,20 @@ def _left(cluster: Cluster, queues: Sequence[Queue]) -> dict[str, int] | None:
             return None
         sum_.update(queue.used)
     return {name: max(0, amount - sum_[name]) for name, amount in cluster.capacity.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class OriginalFilesystem:
+    """What the original tells of a filesystem's URL."""
+
+    server_address: str
+    """Empty for a folder of the machine."""
+    sub_path: str
+
+
+def original_filesystem(filesystem: Filesystem) -> OriginalFilesystem:
+    server, slash, path = filesystem.url.partition("://")[2].partition("/")
+    return OriginalFilesystem(server, slash + path)
 
 
 def node_resources(cluster: str, queue: str, nodes: Sequence[Node]) -> dict[str, Json]:

@@ -15,10 +15,12 @@ from google.protobuf.message import Message
 
 from paddleflow.auth.v1 import auth_pb2_grpc
 from paddleflow.common.v1 import info_pb2_grpc
+from paddleflow.fs.v1 import fs_pb2_grpc
 from paddleflow.problems import Problem, TokenMissing, TokenRevoked
 from paddleflow.queue.v1 import admission_pb2_grpc, cluster_pb2_grpc, queue_pb2_grpc
 from paddleflow.status import DETAILS_KEY, encode, status_code, status_message
 from support.fake_admission import Admission
+from support.fake_filesystems import Filesystems
 from support.fake_services import Audit, Auth, Clusters, Flavours, Grants, Info, Queues, Stream, Users, World
 
 R = TypeVar("R")
@@ -55,6 +57,11 @@ class FakePaddleFlow:
                 admission_pb2_grpc.add_AdmissionServiceServicer_to_server,
                 admission_pb2_grpc.AdmissionServiceServicer,
                 Admission,
+            ),
+            (
+                fs_pb2_grpc.add_FilesystemServiceServicer_to_server,
+                fs_pb2_grpc.FilesystemServiceServicer,
+                Filesystems,
             ),
             (info_pb2_grpc.add_InfoServiceServicer_to_server, info_pb2_grpc.InfoServiceServicer, Info),
             (info_pb2_grpc.add_AuditServiceServicer_to_server, info_pb2_grpc.AuditServiceServicer, Audit),

@@ -13,6 +13,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from paddleflow.auth.v1 import auth_pb2
 from paddleflow.common.v1 import info_pb2
+from paddleflow.fs.v1 import fs_pb2
 from paddleflow.problems import Problem, QueueExists, QueueNotFound, StaleRevision, UserNotFound, WrongPassword
 from paddleflow.queue.v1 import admission_pb2, cluster_pb2, queue_pb2, workload_pb2
 
@@ -47,6 +48,8 @@ class World:
     clusters: dict[str, cluster_pb2.Cluster] = field(default_factory=dict)
     nodes: list[cluster_pb2.Node] = field(default_factory=list)
     flavours: dict[str, cluster_pb2.Flavour] = field(default_factory=dict)
+    filesystems: dict[str, fs_pb2.Filesystem] = field(default_factory=dict)
+    filesystem_grants: dict[str, fs_pb2.FilesystemGrant] = field(default_factory=dict)
     workloads: dict[str, workload_pb2.Workload] = field(default_factory=dict)
     """By job."""
     explained: dict[str, admission_pb2.ExplainWorkloadResponse] = field(default_factory=dict)

@@ -9,7 +9,7 @@ import pytest
 
 import paddleflow
 from paddleflow.auth.v1 import auth_pb2
-from paddleflow.compat.infos import ClusterInfo, FlavourInfo, GrantInfo, QueueInfo, UserInfo
+from paddleflow.compat.infos import ClusterInfo, FlavourInfo, FSInfo, GrantInfo, QueueInfo, UserInfo
 from paddleflow.original import ISOLATION_KEY, PARENT_KEY
 from paddleflow.problems import InvalidArgument, QueueNotGranted
 from paddleflow.queue.v1 import cluster_pb2, queue_pb2
@@ -248,3 +248,18 @@ def test_values_of_a_wrong_kind_are_false_with_a_message(client: paddleflow.Clie
         "Nothing to change is given",
         "page_size",
     ]
+
+
+def test_filesystems_are_those_of_the_original(client: paddleflow.Client) -> None:
+    assert client.add_fs("data", "local:///data/images") == (True, None)
+    assert client.add_fs("more", "local:///more", username="alice", properties={"a": "b"}) == (True, None)
+    assert client.add_fs("data", "local:///x") == (False, "root has a filesystem 'data'")
+    ours = FSInfo("data", "root", "local", "", "/data/images", {})
+    theirs = FSInfo("more", "alice", "local", "", "/more", {"a": "b"})
+    assert client.list_fs() == (True, [theirs, ours])
+    assert client.list_fs("alice") == client.show_fs("more", "alice") == (True, [theirs])
+    assert client.list_fs(maxsize=1) == (True, [theirs])
+    assert client.show_fs("data") == (True, [ours])
+    assert client.delete_fs("data") == (True, None)
+    assert client.delete_fs("data") == (False, "no filesystem 'fs-root-data'")
+    assert client.delete_fs("more", "alice") == (True, None)

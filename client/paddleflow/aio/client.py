@@ -9,6 +9,7 @@ from typing import Self
 
 from paddleflow.aio.audit import Audit, Info
 from paddleflow.aio.clusters import Clusters, Flavours
+from paddleflow.aio.filesystems import Filesystems
 from paddleflow.aio.queues import Queues
 from paddleflow.aio.session import Session
 from paddleflow.aio.users import Grants, Tokens, Users
@@ -26,8 +27,8 @@ class AsyncPaddleFlow:
     """
 
     def __init__(self, connection: Connection) -> None:
-        self._channel = open_channel(connection.address, connection.tls)
-        session = Session(self._channel, connection)
+        self._channels = {address: open_channel(address, connection.tls) for address in connection.addresses}
+        session = Session(self._channels[connection.address], connection)
         self.info = Info(session)
         self.users = Users(session)
         self.tokens = Tokens(session)
@@ -36,6 +37,7 @@ class AsyncPaddleFlow:
         self.flavours = Flavours(session)
         self.queues = Queues(session)
         self.workloads = Workloads(session)
+        self.filesystems = Filesystems(session, self._channels[connection.address_of("fs")])
         self.audit = Audit(session)
 
     async def __aenter__(self) -> Self:
@@ -48,7 +50,8 @@ class AsyncPaddleFlow:
 
     async def close(self) -> None:
         """Ends the connection, and all calls under way."""
-        await self._channel.close()
+        for channel in self._channels.values():
+            await channel.close()
 
 
 def connect(

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 from typing import Protocol, TypeVar, cast
 
 import grpc
+from google.protobuf.message import Message
 from grpc import aio
 
 from paddleflow.auth.v1 import auth_pb2, auth_pb2_grpc
@@ -124,7 +125,7 @@ class Session:
             async for message in call:
                 yield message
         except grpc.RpcError as error:
-            problem = self._problem(error)
+            problem = self._problem(error, request)
             if isinstance(problem, REFUSED):
                 self.forget(secret)
             raise problem from error
@@ -147,16 +148,23 @@ class Session:
         try:
             return await method(request, timeout=self.connection.timeout, metadata=_metadata(secret))
         except grpc.RpcError as error:
-            raise self._problem(error) from error
+            raise self._problem(error, request) from error
 
-    def _problem(self, error: grpc.RpcError) -> Problem:
-        problem = problem_of(cast("Failure", error))
-        address = self.connection.address
+    def _problem(self, error: grpc.RpcError, request: object) -> Problem:
+        failure, service = cast("Failure", error), _service_of(request)
+        problem, address = problem_of(failure), self.connection.address_of(service)
+        if failure.code() is grpc.StatusCode.UNIMPLEMENTED:
+            return Unavailable(f"{address} does not serve {service}; is its address in the configuration?")
         if type(problem) is Unavailable:
             return Unavailable(f"no answer from {address}: {problem.message}", retry_after=problem.retry_after)
         if problem.message == CORE_DEADLINE:
             return DeadlineExceeded(f"no answer from {address} within {self.connection.timeout:g} s")
         return problem
+
+
+def _service_of(request: object) -> str:
+    """Which service a request is for: the second word of its package, as in ``paddleflow.fs.v1``."""
+    return cast("Message", request).DESCRIPTOR.file.package.split(".")[1]
 
 
 def _metadata(secret: str) -> tuple[tuple[str, str], ...]:

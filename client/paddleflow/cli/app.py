@@ -10,6 +10,7 @@ from paddleflow.cli.audit import audit
 from paddleflow.cli.cluster import cluster
 from paddleflow.cli.completion import completion
 from paddleflow.cli.flavour import flavour
+from paddleflow.cli.fs import fs
 from paddleflow.cli.login import login, version
 from paddleflow.cli.queue import queue
 from paddleflow.cli.token import token
@@ -40,5 +41,5 @@ def cli(ctx: click.Context, pf_config: Path | None) -> None:
     ctx.ensure_object(Invocation).config = pf_config
 
 
-for command in (audit, cluster, completion, flavour, login, queue, token, user, version):
+for command in (audit, cluster, completion, flavour, fs, login, queue, token, user, version):
     cli.add_command(command)

@@ -86,8 +86,13 @@ def _jobs(paddleflow: PaddleFlow, begin: str) -> list[str]:
     return sorted({job for job in found if job.startswith(begin)})
 
 
+def _filesystems(paddleflow: PaddleFlow, begin: str) -> list[str]:
+    return sorted({each.name for each in paddleflow.filesystems.page(ENOUGH, name_prefix=begin).items})
+
+
 complete_queue = completing(_queues)
 complete_flavour = completing(_flavours)
 complete_cluster = completing(_clusters)
 complete_user = completing(_users)
 complete_job = completing(_jobs)
+complete_filesystem = completing(_filesystems)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from paddleflow.sync import PaddleFlow
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+OUTPUT = ("-o", "--output")
 
 
 @dataclass(slots=True)
@@ -55,10 +57,17 @@ class Invocation:
 class Verb(click.Command):
     """A command that may fail with a problem."""
 
-    def __init__(self, *arguments: Any, failing: str = "", **settings: Any) -> None:  # noqa: ANN401 -- click's own
+    def __init__(
+        self,
+        *arguments: Any,  # noqa: ANN401 -- click's own
+        failing: str = "",
+        output: Sequence[str] = OUTPUT,
+        **settings: Any,  # noqa: ANN401 -- click's own
+    ) -> None:
+        """`output` names the option --output, for commands that have another use for -o."""
         super().__init__(*arguments, **settings)
         self.failing = failing
-        self.params.append(output_option())
+        self.params.append(output_option(output))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         left = super().parse_args(ctx, args)
@@ -126,7 +135,7 @@ def _unconfigured(ctx: click.Context, problem: Problem) -> str:
     return "" if path.exists() else f"there is no configuration {path}"
 
 
-def output_option() -> click.Option:
+def output_option(names: Sequence[str] = OUTPUT) -> click.Option:
     """--output, which may stand before or after the command; the last one counts."""
 
     def choose(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
@@ -134,7 +143,7 @@ def output_option() -> click.Option:
             ctx.ensure_object(Invocation).form = Form(value)
 
     return click.Option(
-        ["-o", "--output"],
+        list(names),
         type=click.Choice([form.value for form in Form]),
         callback=choose,
         expose_value=False,

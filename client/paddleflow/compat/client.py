@@ -8,10 +8,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from paddleflow.compat.answers import answer, list_answer
-from paddleflow.compat.infos import ClusterInfo, FlavourInfo, GrantInfo, QueueInfo, UserInfo
+from paddleflow.compat.infos import ClusterInfo, FlavourInfo, FSInfo, GrantInfo, QueueInfo, UserInfo
 from paddleflow.config import server_address
 from paddleflow.connection import Connection
 from paddleflow.models.clusters import Cluster, ClusterStatus, Flavour, FlavourChanges, Node
+from paddleflow.models.filesystems import Filesystem
 from paddleflow.models.pages import Page
 from paddleflow.models.queues import Isolation, OrderPolicy, Queue, QueueChanges, QuotaType
 from paddleflow.models.users import Grant, ResourceKind
@@ -204,6 +205,27 @@ class Client:
         if cluster_name is not None:
             changes["cluster"] = cluster_name
         return self._paddleflow.flavours.update(name, **changes).name
+
+    @answer
+    def add_fs(
+        self, fsname: str, url: str, username: str | None = None, properties: Mapping[str, str] | None = None
+    ) -> None:
+        """Adds a filesystem; only root names another user."""
+        self._paddleflow.filesystems.create(Filesystem(fsname, url, username or "", properties or {}))
+
+    @answer
+    def list_fs(self, username: str | None = None, maxsize: int = 100) -> list[FSInfo]:
+        """The filesystems that the caller may see, of all users or of one."""
+        return [FSInfo.of(each) for each in self._paddleflow.filesystems.page(maxsize, owner=username or "").items]
+
+    @answer
+    def show_fs(self, fsname: str, username: str | None = None) -> list[FSInfo]:
+        """The filesystem, alone in a list."""
+        return [FSInfo.of(self._paddleflow.filesystems.get(fsname, owner=username or ""))]
+
+    @answer
+    def delete_fs(self, fsname: str, username: str | None = None) -> None:
+        self._paddleflow.filesystems.delete(fsname, owner=username or "")
 
     @answer
     def create_cluster(

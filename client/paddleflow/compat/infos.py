@@ -9,11 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from paddleflow.models.clusters import Cluster, Flavour
+from paddleflow.models.filesystems import Filesystem
 from paddleflow.models.queues import Queue
 from paddleflow.models.users import Grant, User
 from paddleflow.original import (
     OriginalResources,
     idle,
+    original_filesystem,
     original_location,
     original_policies,
     original_resources,
@@ -108,6 +110,31 @@ class FlavourInfo:
             cluster_name=flavour.cluster,
             createtime=original_time(flavour.create_time),
             updatetime=original_time(flavour.update_time),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FSInfo:
+    """A filesystem."""
+
+    name: str
+    owner: str
+    fstype: str
+    server_adddress: str
+    """The third d is the original's."""
+    subpath: str
+    properties: Mapping[str, str]
+
+    @classmethod
+    def of(cls, filesystem: Filesystem) -> FSInfo:
+        shape = original_filesystem(filesystem)
+        return cls(
+            name=filesystem.name,
+            owner=filesystem.owner,
+            fstype=str(filesystem.kind),
+            server_adddress=shape.server_address,
+            subpath=shape.sub_path,
+            properties=filesystem.properties,
         )
 
 

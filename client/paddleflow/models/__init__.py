@@ -33,6 +33,14 @@ from paddleflow.models.clusters import (
     Node,
     NodeFilter,
 )
+from paddleflow.models.filesystems import (
+    Filesystem,
+    FilesystemAccess,
+    FilesystemFilter,
+    FilesystemGrant,
+    FilesystemGrantFilter,
+    FilesystemKind,
+)
 from paddleflow.models.pages import Page
 from paddleflow.models.queues import (
     Isolation,
@@ -84,6 +92,12 @@ __all__ = [
     "Evicting",
     "EvictionReason",
     "Explanation",
+    "Filesystem",
+    "FilesystemAccess",
+    "FilesystemFilter",
+    "FilesystemGrant",
+    "FilesystemGrantFilter",
+    "FilesystemKind",
     "Flavour",
     "FlavourChanges",
     "FlavourFilter",

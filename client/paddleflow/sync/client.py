@@ -14,6 +14,7 @@ from paddleflow.configured import configured_connection
 from paddleflow.connection import Connection
 from paddleflow.sync.audit import Audit, Info
 from paddleflow.sync.clusters import Clusters, Flavours
+from paddleflow.sync.filesystems import Filesystems
 from paddleflow.sync.queues import Queues
 from paddleflow.sync.session import Session
 from paddleflow.sync.users import Grants, Tokens, Users
@@ -27,8 +28,8 @@ class PaddleFlow:
     """
 
     def __init__(self, connection: Connection) -> None:
-        self._channel = open_blocking_channel(connection.address, connection.tls)
-        session = Session(self._channel, connection)
+        self._channels = {address: open_blocking_channel(address, connection.tls) for address in connection.addresses}
+        session = Session(self._channels[connection.address], connection)
         self.info = Info(session)
         self.users = Users(session)
         self.tokens = Tokens(session)
@@ -37,6 +38,7 @@ class PaddleFlow:
         self.flavours = Flavours(session)
         self.queues = Queues(session)
         self.workloads = Workloads(session)
+        self.filesystems = Filesystems(session, self._channels[connection.address_of("fs")])
         self.audit = Audit(session)
 
     def __enter__(self) -> Self:
@@ -49,7 +51,8 @@ class PaddleFlow:
 
     def close(self) -> None:
         """Ends the connection, and all calls under way."""
-        self._channel.close()
+        for channel in self._channels.values():
+            channel.close()
 
 
 def connect(

@@ -1,0 +1,133 @@
+"""``paddleflow fs``."""
+
+from __future__ import annotations
+
+import click
+
+from paddleflow.cli.completion import complete_filesystem, complete_user
+from paddleflow.cli.parameters import paging
+from paddleflow.cli.table import Cell, Form, Table
+from paddleflow.cli.verbs import Invocation, Noun, pass_invocation
+from paddleflow.models.filesystems import Filesystem, FilesystemAccess
+from paddleflow.original import original_filesystem, original_time
+
+HEADINGS = ["name", "owner", "type", "server address", "sub path", "properties"]
+OWNER = click.option(
+    "-u", "--username", default="", shell_complete=complete_user, help="Whose filesystem; else your own."
+)
+NAME = click.argument("name", metavar="FSNAME", shell_complete=complete_filesystem)
+USER = click.argument("user", metavar="USERNAME", shell_complete=complete_user)
+
+
+@click.group(cls=Noun)
+def fs() -> None:
+    """Manage filesystems: names under which jobs find files."""
+
+
+def _read_properties(ctx: click.Context, _: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """The properties among the values of -o, which everywhere else names a form of the output."""
+    properties = dict[str, str]()
+    for text in given:
+        key, separator, value = text.partition("=")
+        if separator and key:
+            properties[key] = value
+        elif text in list(Form):
+            ctx.ensure_object(Invocation).form = Form(text)
+        else:
+            raise click.BadParameter(f"{text!r} is not a property such as key=value")
+    return properties
+
+
+@fs.command("create", output=["--output"])
+@click.argument("name", metavar="FSNAME")
+@click.argument("url")
+@click.option(
+    "-u", "--username", default="", shell_complete=complete_user, help="Whose it is to be; only root may name others."
+)
+@click.option(
+    "-o", "--option", "properties", multiple=True, callback=_read_properties, help="A property: KEY=VALUE. Repeatable."
+)
+@pass_invocation
+def create(invocation: Invocation, name: str, url: str, username: str, properties: dict[str, str]) -> None:
+    """Add a filesystem.
+
+    URL says where the files lie. Served at the moment: local:///absolute/folder.
+    """
+    made = invocation.paddleflow().filesystems.create(Filesystem(name, url, username, properties))
+    invocation.printer.success(f"fs[{name}] create success", [_table(made)])
+
+
+@fs.command("list")
+@paging
+@click.option("-u", "--username", default="", shell_complete=complete_user, help="Only those of this user.")
+@click.option("--prefix", default="", help="Only those whose names begin so.")
+@pass_invocation
+def list_filesystems(invocation: Invocation, maxsize: int, marker: str, username: str, prefix: str) -> None:
+    """List your filesystems and those that are shared with you; for root all."""
+    page = invocation.paddleflow().filesystems.page(maxsize, marker, owner=username, name_prefix=prefix)
+    invocation.printer.list(_table(*page.items), "fs", page.next_token)
+
+
+@fs.command("show", failing="describe fs")
+@NAME
+@OWNER
+@pass_invocation
+def show(invocation: Invocation, name: str, username: str) -> None:
+    """Show a filesystem: your own, or the only one of that name that is shared with you."""
+    invocation.printer.table(_table(invocation.paddleflow().filesystems.get(name, owner=username)))
+
+
+@fs.command("delete")
+@NAME
+@OWNER
+@pass_invocation
+def delete(invocation: Invocation, name: str, username: str) -> None:
+    """Delete a filesystem and the grants on it; the files stay as they are."""
+    invocation.paddleflow().filesystems.delete(name, owner=username)
+    invocation.printer.success(f"fs[{name}] delete success")
+
+
+@fs.command("grant")
+@NAME
+@USER
+@OWNER
+@click.option("--read-only", is_flag=True, help="Let the user read only.")
+@pass_invocation
+def grant(invocation: Invocation, name: str, user: str, username: str, read_only: bool) -> None:
+    """Share a filesystem with a user, in place of what it was allowed before."""
+    access = FilesystemAccess.READ if read_only else FilesystemAccess.READ_WRITE
+    invocation.paddleflow().filesystems.grant(name, user, access, owner=username)
+    invocation.printer.success(f"fs[{name}] grant {access} to username[{user}] success")
+
+
+@fs.command("ungrant")
+@NAME
+@USER
+@OWNER
+@pass_invocation
+def ungrant(invocation: Invocation, name: str, user: str, username: str) -> None:
+    """Take a grant back."""
+    invocation.paddleflow().filesystems.revoke(name, user, owner=username)
+    invocation.printer.success(f"fs[{name}] delete username[{user}] success")
+
+
+@fs.command("grants")
+@click.argument("name", metavar="[FSNAME]", required=False, default="", shell_complete=complete_filesystem)
+@paging
+@OWNER
+@click.option("--to", "user", default="", shell_complete=complete_user, help="Only grants to this user.")
+@pass_invocation
+def grants(invocation: Invocation, name: str, maxsize: int, marker: str, username: str, user: str) -> None:
+    """List with whom your filesystems, or FSNAME, are shared, and what is shared with you; for root all."""
+    page = invocation.paddleflow().filesystems.grant_page(maxsize, marker, name=name, owner=username, user=user)
+    rows = [[each.filesystem_id, each.user, str(each.access), original_time(each.create_time)] for each in page.items]
+    invocation.printer.list(Table(["fs", "user name", "access", "create time"], rows), "grant", page.next_token)
+
+
+def _table(*filesystems: Filesystem) -> Table:
+    return Table(HEADINGS, [_row(each) for each in filesystems])
+
+
+def _row(each: Filesystem) -> list[Cell]:
+    shape = original_filesystem(each)
+    return [each.name, each.owner, str(each.kind), shape.server_address, shape.sub_path, dict(each.properties)]
