@@ -26,7 +26,7 @@ def filesystem_from_wire(filesystem: fs_pb2.Filesystem) -> Filesystem:
         name=filesystem.name,
         url=filesystem.url,
         owner=filesystem.owner,
-        properties=dict(filesystem.properties),
+        properties=dict(sorted(filesystem.properties.items())),
         id=filesystem.id,
         kind=KIND.member(filesystem.kind),
         create_time=time_from_wire(filesystem, "create_time"),
