@@ -17,6 +17,7 @@ from pf_queue.admission.core.machines import Machines
 from pf_queue.admission.core.passing import Passing
 from pf_queue.admission.core.places import Admission, Place, Tree
 from pf_queue.admission.core.reclaim import Victim, plan
+from pf_queue.admission.core.shields import Shields
 from pf_queue.admission.core.waiting import Waiting
 from pf_queue.admission.core.wishes import Tier, Wish
 from pf_queue.admission.core.workloads import Holding, Why, Workload
@@ -71,8 +72,7 @@ class Pool:
             place for place in tree.places if any(above.admission is Admission.DRAINING for above in place.path)
         ]
         self._later: list[tuple[int, str]] = []
-        self._shields: list[int] = []
-        """When shields end."""
+        self._shields = Shields(self.yard.holdings)
         self.passing = Passing(tuning.patience)
         self._admitted = 0
         self._looked = -tuning.rebalance
@@ -97,7 +97,7 @@ class Pool:
         self.yard.restore(holding)
         self._tighten(holding.workload, holding.all)
         self._wish_surplus(holding)
-        self._expect_shield(holding)
+        self._shields.expect(holding)
 
     def restore_booking(self, booking: Booking, now: int) -> None:
         """Room is kept for a workload since before; no longer, if it could not start there."""
@@ -123,7 +123,7 @@ class Pool:
         """A workload was seen running."""
         holding = self.yard.holdings[id_]
         holding.running = now
-        self._expect_shield(holding)
+        self._shields.expect(holding)
 
     def release(self, id_: str) -> Workload:
         """A workload has given back all it had."""
@@ -131,6 +131,7 @@ class Pool:
         holding = self.yard.holdings[id_]
         self._wish_no_surplus(holding)
         self._loosen(holding.workload, self.yard.leave(holding))
+        self._shields.tidy()
         self._unserved = dict.fromkeys(self.bookings)
         return holding.workload
 
@@ -159,8 +160,8 @@ class Pool:
         times = [booking.deadline for booking in self.bookings.values()]
         if self._later:
             times.append(self._later[0][0])
-        if self._shields:
-            times.append(self._shields[0])
+        if self._shields.next is not None:
+            times.append(self._shields.next)
         if (self._changes != self._seen or self.claims.unfinished) and len(self.contest):
             times.append(self._looked + self.tuning.rebalance)
         if self.passing.due is not None:
@@ -182,9 +183,7 @@ class Pool:
             due = workload is not None and workload.not_before <= now and id_ not in self.misfits
             if workload is not None and due and id_ not in self.bookings and not self.contest.wish(id_, Tier.BASE):
                 self._enter(workload)
-        while self._shields and self._shields[0] <= now:
-            heappop(self._shields)
-            self._changes += 1
+        self._changes += self._shields.ended(now)
         return iter(())
 
     def _unbook_late(self, now: int) -> Iterator[Decision]:
@@ -291,11 +290,6 @@ class Pool:
         starving = self.passing.too_long(waits, self.yard.tree.space.names, self.yard.booked, now)
         if starving and not any(booking.starving for booking in self.bookings.values()):
             yield self._book(self.waiting[starving[0].id], now + self.tuning.hold, starving=True)
-
-    def _expect_shield(self, holding: Holding) -> None:
-        """Who could not be taken because of a shield can be, when it ends."""
-        if holding.running is not None and holding.workload.shield:
-            heappush(self._shields, holding.running + holding.workload.shield)
 
     def _could_run(self, workload: Workload) -> bool:
         """True if the machines are large enough."""

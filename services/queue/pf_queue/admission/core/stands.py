@@ -29,6 +29,7 @@ class Stand:
         "above",
         "behind",
         "blocked",
+        "dead",
         "freed",
         "fronts",
         "groups",
@@ -54,6 +55,8 @@ class Stand:
         """By shape, the best of the places below."""
         self.lines: dict[Shape, list[InLine]] = {}
         """By shape, who waits here itself; whoever stands first in a line does wait."""
+        self.dead: dict[Shape, int] = {}
+        """How many stand in a line still who have left."""
         self.fronts: dict[Tier, list[Front]] = {tier: [] for tier in Tier}
         """Who stands first in a line, in order."""
         self.blocked: dict[Shape, None] = {}
@@ -95,17 +98,29 @@ class Stand:
     def step_out(self, shape: Shape, entry: InLine, waits: Callable[[InLine], bool]) -> bool:
         """Somebody has left; True if from the front of the line. `waits` tells who is there still."""
         line = self.lines[shape]
-        if line[0] != entry:
-            return False
-        self._remove_front(line[0], shape)
-        heappop(line)
-        while line and not waits(line[0]):
+        in_front = line[0] == entry
+        if in_front:
+            self._remove_front(line[0], shape)
             heappop(line)
-        if line:
-            insort(self.fronts[shape.tier], (line[0], shape))
+            while line and not waits(line[0]):
+                heappop(line)
+                self.dead[shape] -= 1
+            if line:
+                insort(self.fronts[shape.tier], (line[0], shape))
         else:
+            self.dead[shape] = self.dead.get(shape, 0) + 1
+        if 2 * self.dead.get(shape, 0) >= len(line):
+            self._tidy_line(shape, waits)
+        return in_front
+
+    def _tidy_line(self, shape: Shape, waits: Callable[[InLine], bool]) -> None:
+        """Takes out of a line all who have left. Its first is who it was, and whoever has come back is there once."""
+        line = self.lines[shape]
+        # What is sorted is a heap.
+        line[:] = sorted({entry for entry in line if waits(entry)})
+        self.dead.pop(shape, None)
+        if not line:
             del self.lines[shape]
-        return True
 
     def _remove_front(self, entry: InLine, shape: Shape) -> None:
         fronts = self.fronts[shape.tier]
