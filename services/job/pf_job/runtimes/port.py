@@ -100,6 +100,8 @@ class Sighting:
     """What ended it, if it was a signal."""
     message: str = ""
     """Why, if the runtime knows, for people: that memory was short, that the program was not found."""
+    notes: tuple[str, ...] = ()
+    """What people should know of how it runs: that its limits are not enforced here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +148,22 @@ class Runtime(Protocol):
         """Tells replicas to end, and kills with all their children those that have not in so many microseconds.
 
         A second call can only shorten the grace. Replicas that are over or unknown are passed over; one that is unknown
-        will not start any more.
+        will not start any more, and a later start of it is refused.
         """
 
     def watch(self) -> AsyncIterator[Sequence[Sighting]]:
-        """All replicas that are not forgotten, as they are; then each change. An empty list parts the two."""
+        """All replicas that are not forgotten, as they are; then each change. An empty list parts the two.
+
+        Refused ones are not among them. Raises Unavailable when it can see no further; whoever begins again misses
+        nothing.
+        """
 
     async def forget(self, keys: Sequence[ReplicaKey]) -> None:
-        """Removes what is kept of replicas that are over, but for their logs; unknown ones are passed over."""
+        """Removes what is kept of replicas that are over or were refused, but for their logs; others are passed over.
+
+        Until its log is dropped too, a replica that was forgotten still cannot be started again. After that it could:
+        whoever forgets it must not start it any more.
+        """
 
     async def read_log(self, key: ReplicaKey, offset: int, size: int) -> LogRange:
         """Up to so many bytes of what a replica has written, from an offset on; a negative one counts from the end.
@@ -164,8 +174,11 @@ class Runtime(Protocol):
     async def log_offset(self, key: ReplicaKey, time: int) -> int:
         """The offset of the first byte that was written at or after a time. Raises NotFound if there is no log."""
 
+    async def wait_log(self, key: ReplicaKey, offset: int, patience: int) -> None:
+        """Returns when there may be more to read from an offset on, or no more ever, or after so many microseconds."""
+
     async def drop_logs(self, keys: Sequence[ReplicaKey]) -> None:
-        """Removes logs."""
+        """Removes logs of replicas that are over; others are passed over."""
 
     async def machines(self) -> Sequence[Machine]:
         """The machines there are."""

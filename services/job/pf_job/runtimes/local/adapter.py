@@ -1,0 +1,103 @@
+"""Runs replicas as processes of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from paddleflow.problems import InvalidArgument
+from pf_job.runtimes.local import layout, logs, translate
+from pf_job.runtimes.local.client import COMMAND, Client
+from pf_job.runtimes.local.settings import RunnerSettings
+from pf_job.runtimes.port import Launch, LogRange, Machine, Refused, ReplicaKey, Sighting
+
+BATCH = 16
+"""Replicas that the runner starts, or stops, before it looks at anything else."""
+PAUSE = 0.02
+"""Seconds between two looks at a log that is followed."""
+
+Item = TypeVar("Item")
+
+
+class LocalRuntime:
+    """The runtime of this machine. Replicas outlive it, and the runner that it speaks to."""
+
+    def __init__(
+        self, data: Path, settings: RunnerSettings, *, machine: str = "", command: Sequence[str] = COMMAND
+    ) -> None:
+        self._data = data.resolve()
+        self._client = Client(self._data, settings, command)
+        self._machine = machine or platform.node()
+
+    async def start(self, launches: Sequence[Launch]) -> Sequence[Refused]:
+        refused: list[Refused] = []
+        orders = []
+        for launch in launches:
+            try:
+                orders.append(translate.order(launch))
+            except InvalidArgument as problem:
+                refused.append(Refused(launch.key, problem))
+        for part in _parts(orders):
+            told = await self._client.ask({"do": "start", "orders": part})
+            for name, reason, message in told["refused"]:
+                refused.append(Refused(translate.key_of(name), translate.problem(reason, message)))
+        return refused
+
+    async def stop(self, keys: Sequence[ReplicaKey], grace: int) -> None:
+        await self._ask("stop", keys, grace=grace)
+
+    async def watch(self) -> AsyncIterator[Sequence[Sighting]]:
+        wire = await self._client.wire()
+        async for seen in wire.listen({"do": "watch"}):
+            yield [translate.sighting(told, self._machine) for told in seen]
+
+    async def forget(self, keys: Sequence[ReplicaKey]) -> None:
+        await self._ask("forget", keys)
+
+    async def read_log(self, key: ReplicaKey, offset: int, size: int) -> LogRange:
+        return await asyncio.to_thread(logs.read, self._folder(key), offset, size)
+
+    async def log_offset(self, key: ReplicaKey, time: int) -> int:
+        return await asyncio.to_thread(logs.offset_at, self._folder(key), time)
+
+    async def wait_log(self, key: ReplicaKey, offset: int, patience: int) -> None:
+        folder = self._folder(key)
+        deadline = asyncio.get_running_loop().time() + patience / 1e6
+        while logs.size(folder) <= offset and not logs.is_over(folder):
+            if asyncio.get_running_loop().time() >= deadline:
+                return
+            await asyncio.sleep(PAUSE)
+
+    async def drop_logs(self, keys: Sequence[ReplicaKey]) -> None:
+        await self._ask("drop", keys)
+
+    async def machines(self) -> Sequence[Machine]:
+        told = await self._client.ask({"do": "hello"})
+        return [Machine(name=self._machine, capacity=_capacity(told["accelerators"]))]
+
+    async def close(self) -> None:
+        """Lets go of the runner. Replicas go on."""
+        await self._client.close()
+
+    async def _ask(self, what: str, keys: Sequence[ReplicaKey], **more: int) -> None:
+        for part in _parts([translate.name_of(key) for key in keys]):
+            await self._client.ask({"do": what, "names": part, **more})
+
+    def _folder(self, key: ReplicaKey) -> Path:
+        return self._data / layout.REPLICAS / translate.name_of(key)
+
+
+def _parts(whole: Sequence[Item]) -> list[Sequence[Item]]:
+    return [whole[start : start + BATCH] for start in range(0, len(whole), BATCH)]
+
+
+def _capacity(accelerators: int) -> Mapping[str, int]:
+    capacity = {
+        "cpu": len(os.sched_getaffinity(0)) * 1_000,
+        "memory": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+    }
+    return {**capacity, "nvidia.com/gpu": accelerators} if accelerators else capacity

@@ -1,0 +1,111 @@
+"""The program of a replica: how its process becomes it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from pf_job.runtimes.local import groups
+from pf_job.runtimes.local.kernel import forbid_new_privileges
+
+NOT_EXECUTABLE = 126
+NOT_FOUND = 127
+"""As shells have it."""
+USELESS = 125
+IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ)
+"""Signals that the runner or its interpreter ignores."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """What to execute, where, and as whom."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: str
+    uid: int | None
+    """None is the user that the runner runs as."""
+    most_processes: int | None = None
+    """Of the user altogether; only where no control group counts them."""
+
+
+def become(
+    program: Program,
+    env: Mapping[str, str],
+    log: int,
+    group_folders: Sequence[int],
+    files_limit: tuple[int, int],
+    telling: int,
+) -> NoReturn:
+    """Executes the program; or tells the init a status and why not, and ends."""
+    status, message = USELESS, ""
+    try:
+        groups.enter(group_folders)
+        os.setsid()
+        _connect(log)
+        resource.setrlimit(resource.RLIMIT_NOFILE, files_limit)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        _give_up_rights(program)
+        _restore_signals()
+        _execute(program, env)
+    except Unexecutable as problem:
+        status, message = problem.status, str(problem)
+    except BaseException as problem:  # noqa: BLE001 - it must not go on as a second init
+        message = f"its process could not be prepared: {problem}"
+    finally:
+        os.write(telling, f"{status} {message}".encode())
+        os._exit(status)
+
+
+class Unexecutable(Exception):
+    """There is no such program, or none that can be executed."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def _connect(log: int) -> None:
+    nothing = os.open("/dev/null", os.O_RDWR)
+    for source, target in ((nothing, 0), (log, 1), (log, 2)):
+        os.dup2(source, target)
+
+
+def _give_up_rights(program: Program) -> None:
+    if program.uid is not None:
+        os.setgroups([])
+        if program.most_processes is not None:
+            resource.setrlimit(resource.RLIMIT_NPROC, (program.most_processes, program.most_processes))
+        os.setresgid(program.uid, program.uid, program.uid)
+        os.setresuid(program.uid, program.uid, program.uid)
+    forbid_new_privileges()
+    os.umask(0o022)
+
+
+def _restore_signals() -> None:
+    """Ignored and blocked signals would stay so in the program."""
+    for number in IGNORED:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+def _execute(program: Program, env: Mapping[str, str]) -> NoReturn:
+    try:
+        os.chdir(program.cwd)
+    except OSError as problem:
+        raise Unexecutable(
+            USELESS, f"its working directory {program.cwd} cannot be entered: {problem.strerror}"
+        ) from problem
+    name = program.argv[0]
+    try:
+        os.execvpe(name, program.argv, env)  # noqa: S606 - this is the whole purpose
+    except (FileNotFoundError, NotADirectoryError) as problem:
+        raise Unexecutable(NOT_FOUND, f"the program {name} was not found") from problem
+    except OSError as problem:
+        reason = "it is no program" if problem.errno == errno.ENOEXEC else problem.strerror
+        raise Unexecutable(NOT_EXECUTABLE, f"the program {name} cannot be executed: {reason}") from problem

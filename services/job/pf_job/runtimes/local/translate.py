@@ -1,0 +1,71 @@
+"""Between the words of the port and those of the runner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from paddleflow.problems import FailedPrecondition, InvalidArgument, Problem, ResourceExhausted
+from pf_job.runtimes.local.layout import compose, decompose
+from pf_job.runtimes.port import Launch, Phase, ReplicaKey, Sighting
+
+PROBLEMS: Mapping[str, type[Problem]] = {
+    problem.reason: problem for problem in (FailedPrecondition, InvalidArgument, ResourceExhausted)
+}
+
+
+def name_of(key: ReplicaKey) -> str:
+    """Raises InvalidArgument."""
+    name = compose(key.job, key.attempt, key.role, key.index, key.restart)
+    if name is None:
+        raise InvalidArgument(
+            f"{key} cannot be the name of a folder: job and role may have 100 letters, digits and ._- and begin with "
+            "a letter or digit"
+        )
+    return name
+
+
+def key_of(name: str) -> ReplicaKey:
+    parts = decompose(name)
+    if parts is None:
+        raise ValueError(f"{name!r} names no replica")
+    return ReplicaKey(*parts)
+
+
+def order(launch: Launch) -> dict[str, Any]:
+    """Raises InvalidArgument."""
+    ceiling = launch.ceiling
+    return {
+        "name": name_of(launch.key),
+        "tenant": launch.tenant,
+        "argv": list(launch.argv),
+        "env": dict(launch.env),
+        "secret_env": dict(launch.secret_env),
+        "cwd": launch.cwd,
+        "mounts": [[mount.source, mount.target, mount.read_only] for mount in launch.mounts],
+        "cpu": ceiling.cpu,
+        "memory": ceiling.memory,
+        "processes": ceiling.processes,
+        "log": ceiling.log,
+        "shares": launch.requests.get("cpu"),
+        "accelerators": launch.accelerators,
+    }
+
+
+def sighting(told: Mapping[str, Any], machine: str) -> Sighting:
+    return Sighting(
+        key=key_of(told["name"]),
+        phase=Phase(told["phase"]),
+        machine=machine,
+        accelerators=tuple(told.get("accelerators", ())),
+        started=told.get("started"),
+        ended=told.get("ended"),
+        status=told.get("status"),
+        signal=told.get("signal"),
+        message=told.get("message", ""),
+        notes=tuple(told.get("notes", ())),
+    )
+
+
+def problem(reason: str, message: str) -> Problem:
+    return PROBLEMS.get(reason, Problem)(message)
