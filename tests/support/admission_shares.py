@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 EXACT = 1e-6
 """Of a unit: where the water level is close enough."""
+TURNS = 1000
+"""How many portions each may exchange for those of others, at most."""
 PORTIONS = 4
 """Into how many pieces a workload is cut where there are several resources."""
 
@@ -79,12 +81,29 @@ def poured(
     """
     basin = _Basin(vessels, capacity, {name: _cut(amounts) for name, amounts in portions.items()})
     left = {name: counts[name] * PORTIONS for name in portions}
-    thirsty = {name: None for name in portions if left[name] >= 1}
-    while (leaf := basin.next(thirsty)) is not None:
-        left[leaf] -= 1
-        if not basin.takes(leaf) or left[leaf] < 1:
-            del thirsty[leaf]
+    _fill(basin, left)
+    # Once one resource is gone, some go on with another and get a larger share by it. So each gives back a portion in
+    # turn, for whoever has the least share now, until all get their own back.
+    for _ in range(TURNS):
+        before = dict(left)
+        for leaf in portions:
+            if basin.gives(leaf):
+                left[leaf] += 1
+                _fill(basin, left)
+        if left == before:
+            break
     return basin.used
+
+
+def _fill(basin: _Basin, left: dict[str, float]) -> None:
+    thirsty = {name: None for name in left if left[name] >= 1}
+    while (leaf := basin.next(thirsty)) is not None:
+        if basin.takes(leaf):
+            left[leaf] -= 1
+        else:
+            del thirsty[leaf]
+        if left[leaf] < 1:
+            thirsty.pop(leaf, None)
 
 
 def _cut(amounts: Amounts) -> dict[str, float]:
@@ -112,15 +131,25 @@ class _Basin:
     def takes(self, leaf: str) -> bool:
         """Pours one portion, if there is room for it on the whole way up."""
         portion = self._portions[leaf]
-        way = list(self._way(leaf))
-        for name in way:
+        for name in self._way(leaf):
             most = self._vessels[name].max if name else self._capacity
             if any(self.used[name][r] + amount > most.get(r, 1e18) + EXACT for r, amount in portion.items()):
                 return False
-        for name in way:
-            for resource, amount in portion.items():
-                self.used[name][resource] += amount
+        self._pour(leaf, 1)
         return True
+
+    def gives(self, leaf: str) -> bool:
+        """Takes one portion back, if there is one."""
+        portion = self._portions[leaf]
+        if any(self.used[leaf][resource] < amount - EXACT for resource, amount in portion.items()):
+            return False
+        self._pour(leaf, -1)
+        return True
+
+    def _pour(self, leaf: str, times: int) -> None:
+        for name in self._way(leaf):
+            for resource, amount in self._portions[leaf].items():
+                self.used[name][resource] += amount * times
 
     def _way(self, name: str) -> Iterator[str]:
         while name:

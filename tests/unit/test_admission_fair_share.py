@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from support.admission import Ground, Story
 from support.admission_fair import one_resource, returns, two_resources
 from support.admission_shares import Vessel, poured, water_filled
 
@@ -31,6 +32,25 @@ def test_portions_follow_the_dominant_share() -> None:
     each = {"a": {"cpu": 1, "memory": 4}, "b": {"cpu": 3, "memory": 1}}
     found = poured(vessels, {"cpu": 9, "memory": 18}, each, {"a": 99, "b": 99})
     assert (found["a"]["cpu"], found["b"]["cpu"]) == pytest.approx((3, 6), abs=0.3)
+
+
+def test_both_exchange_one_resource_where_another_is_got_late() -> None:
+    """Below `b` cores are got last, when all of gpu is gone. With them `b` has 0.8, and `a` a right to as much."""
+    vessels = [Vessel("a", {}, {}), Vessel("b", {}, {}), Vessel("b.x", {}, {}, 1), Vessel("b.y", {}, {}, 300)]
+    each = {"a": {"gpu": 1}, "b.x": {"cpu": 1}, "b.y": {"gpu": 1}}
+    should = poured(vessels, {"cpu": 100, "gpu": 10}, each, {"a": 20, "b.x": 80, "b.y": 20})
+    assert (should["a"]["gpu"], should["b.y"]["gpu"]) == pytest.approx((8, 2), abs=0.5)
+    story = Story(Ground({each.name: {"weight": each.weight} for each in vessels}, [{"cpu": 100, "gpu": 10}]))
+    for queue, count in (("a", 20), ("b.y", 20), ("b.x", 80)):
+        for number in range(count):
+            story.submit(f"{queue}-{number}", {"in": queue, **each[queue]})
+        story.settle()
+    while leaving := [id_ for id_, holding in story.pool.yard.holdings.items() if holding.leaving]:
+        for id_ in leaving:
+            story.requeue(id_)
+        story.settle()
+    # For the eighth nobody leaves: `b` would have no more than `a` then.
+    assert [len(story.pool.yard.by_queue[queue]) for queue in ("a", "b.x", "b.y")] == [7, 80, 3]
 
 
 @pytest.mark.parametrize("seed", [0, 4])
