@@ -29,8 +29,10 @@ from pf_job.jobs.store import JobStore
 from pf_job.jobs.taking import Taking
 from pf_job.jobs.watching import Tellers
 from pf_job.peers_grpc import RemoteFilesystems, RemoteQueues
+from pf_job.runtimes.local.adapter import LocalRuntime
+from pf_job.runtimes.local.settings import RunnerSettings
 from pf_job.runtimes.port import Runtime
-from pf_job.settings import JobSettings
+from pf_job.settings import JobSettings, LocalSettings
 from pf_job.specs.convert import given_spec, spec_message
 from pf_job.specs.domain import JobSpec
 from pf_kit.bus.consumer import Consumer
@@ -88,9 +90,9 @@ class Ground:
     clock: SystemClock
 
 
-async def main(settings: JobSettings, stop: Stop, runtimes: Mapping[str, Runtime]) -> None:
+async def main(settings: JobSettings, stop: Stop) -> None:
     """Runs the service until it is told to stop."""
-    async with _ground(settings) as ground:
+    async with _ground(settings) as ground, _runtimes(settings.local) as runtimes:
         await serve(_server(settings, ground), _loops(settings, ground, runtimes), stop)
 
 
@@ -123,6 +125,19 @@ async def _ground(settings: JobSettings) -> AsyncIterator[Ground]:
             tracing=tracing,
             clock=clock,
         )
+
+
+@asynccontextmanager
+async def _runtimes(settings: LocalSettings) -> AsyncIterator[Mapping[str, Runtime]]:
+    """The runtimes by cluster."""
+    if not settings.cluster or settings.folder is None:
+        yield {}
+        return
+    local = LocalRuntime(settings.folder, RunnerSettings(hidden=settings.hidden))
+    try:
+        yield {settings.cluster: local}
+    finally:
+        await local.close()
 
 
 def _server(settings: JobSettings, ground: Ground) -> ServiceServer:
@@ -192,7 +207,7 @@ async def _drive(ground: Ground, runtimes: Mapping[str, Runtime], bus: RedisStre
     driver = Driver(
         book=Book(database=ground.database, store=ground.store, clock=ground.clock, fence=hold),
         store=ground.store,
-        admission=RemoteAdmission(ground.queue, metadata),
+        admission=RemoteAdmission(ground.queue, metadata, ground.clock),
         runtimes=runtimes,
         preparation=Launches(ground.filesystems),
         judge=all_or_nothing,
@@ -217,8 +232,4 @@ def _spec_of(data: bytes) -> JobSpec:
     return given_spec(spec_pb2.JobSpec.FromString(data))
 
 
-async def _main(settings: JobSettings, stop: Stop) -> None:
-    await main(settings, stop, {})
-
-
-PROGRAM = Program(NAME, VERSION, "PF_JOB", JobSettings, _main)
+PROGRAM = Program(NAME, VERSION, "PF_JOB", JobSettings, main)

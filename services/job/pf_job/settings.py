@@ -63,7 +63,9 @@ class LocalSettings:
     cluster: str = "default-cluster"
     """The cluster whose jobs are processes of this machine. Empty: none."""
     folder: Path | None = None
-    """Where replicas and their logs are kept. Required if there is a local cluster."""
+    """Where replicas and their logs are kept. Empty: there is no local cluster."""
+    hidden: tuple[str, ...] = ()
+    """Folders and files that no replica sees, such as those with the data and the keys of this installation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,12 @@ from google.protobuf.duration_pb2 import Duration
 
 from paddleflow.common.v1 import event_pb2, resources_pb2
 from paddleflow.problems import FailedPrecondition, Problem
-from paddleflow.queue.v1 import admission_pb2, workload_pb2
+from paddleflow.queue.v1 import admission_pb2, cluster_pb2, workload_pb2
 from pf_job.driving.ports import AttemptKey, GivenBack, RoleWish, Standing, Wish
 from pf_job.jobs.life import Ending, Event, Grant
 from pf_job.jobs.states import Kind
 from pf_job.jobs.telling import News
+from pf_job.runtimes.port import Machine
 
 WORKLOAD_EVENT = workload_pb2.WorkloadEvent.DESCRIPTOR.full_name
 
@@ -64,6 +65,14 @@ def workload_message(wish: Wish) -> workload_pb2.Workload:
 
 def release_message(given: GivenBack) -> admission_pb2.Release:
     return admission_pb2.Release(key=key_message(given.key), grant_id=given.grant, outcome=OUTCOMES[given.ending])
+
+
+def node_message(machine: Machine) -> cluster_pb2.Node:
+    return cluster_pb2.Node(
+        name=machine.name,
+        allocatable=resources_pb2.Resources(amounts=machine.capacity),
+        schedulable=machine.schedulable,
+    )
 
 
 def grant_of(admitted: workload_pb2.Admitted) -> Grant:

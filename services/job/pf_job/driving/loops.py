@@ -19,7 +19,7 @@ from pf_job.jobs.life import overdue
 from pf_job.jobs.states import Stage, State
 from pf_job.jobs.store import JobStore
 from pf_job.jobs.telling import News
-from pf_job.runtimes.port import Phase, ReplicaKey, Runtime, Sighting
+from pf_job.runtimes.port import Machine, Phase, ReplicaKey, Runtime, Sighting
 from pf_kit.bus.relay import backoff
 from pf_kit.clock import Clock
 
@@ -29,6 +29,8 @@ LATE_SECONDS = 1.0
 """Between two looks for limits of time."""
 EXPIRED_SECONDS = 10.0
 """Between two looks for jobs that need not be kept."""
+MACHINES_SECONDS = 30.0
+"""Between two looks at the machines of a cluster."""
 LONGEST_BACKOFF = 5.0
 """Seconds until something that failed is tried again."""
 WITH_REPLICAS = (Stage.WATCH, Stage.ENDING)
@@ -60,6 +62,7 @@ class Driver:
             group.create_task(self._compare())
             for cluster, runtime in self.runtimes.items():
                 group.create_task(self._watch(cluster, runtime))
+                group.create_task(self._report_machines(cluster, runtime))
             for step in self._steps():
                 group.create_task(self._keep_on(step, self.book.commits))
             group.create_task(self._keep_on(self._end_late, lambda: asyncio.sleep(LATE_SECONDS)))
@@ -139,6 +142,21 @@ class Driver:
                     found[ReplicaKey(key.job, key.attempt, key.role, key.index, key.restart)] = None
             await self._report([job for job in jobs if job.life.state is State.RUNNING])
         return found
+
+    async def _report_machines(self, cluster: str, runtime: Runtime) -> None:
+        """Says which machines there are, at first and when that has changed."""
+        reported: Sequence[Machine] = ()
+        while True:
+            try:
+                machines = await runtime.machines()
+                if machines != reported:
+                    await self.admission.report_machines(cluster, machines)
+                    reported = machines
+            except Problem as problem:
+                logger.warning("cannot report machines", extra={"cluster": cluster, "why": problem.message})
+                await asyncio.sleep(LONGEST_BACKOFF)
+            else:
+                await asyncio.sleep(MACHINES_SECONDS)
 
     async def _report(self, jobs: Sequence[Job]) -> None:
         running = {AttemptKey(job.id, job.life.attempt): job.life.grant.id for job in jobs if job.life.grant}

@@ -9,11 +9,12 @@ from google.protobuf.message import Message
 from grpc import aio
 
 from paddleflow.problems import Code, InvalidArgument, Problem, Unavailable
-from paddleflow.queue.v1 import admission_pb2, admission_pb2_grpc
+from paddleflow.queue.v1 import admission_pb2, admission_pb2_grpc, cluster_pb2, cluster_pb2_grpc
 from paddleflow.status import problem_of
 from pf_job.driving.convert import (
     grant_of,
     key_message,
+    node_message,
     refused,
     release_message,
     standing_of,
@@ -21,14 +22,19 @@ from pf_job.driving.convert import (
 )
 from pf_job.driving.ports import AttemptKey, GivenBack, Standing, Wish
 from pf_job.jobs.life import Grant
+from pf_job.runtimes.port import Machine
+from pf_kit.clock import Clock
 
 if TYPE_CHECKING:
     from paddleflow.queue.v1.admission_pb2_grpc import AdmissionServiceAsyncStub
+    from paddleflow.queue.v1.cluster_pb2_grpc import ClusterServiceAsyncStub
 
 ANSWER_SECONDS = 10.0
 """How long the queue service may take: a batch waits for one commit of its leader."""
 MOST = 1000
 """Of one call."""
+MICROSECONDS = 1_000_000
+"""Of a second."""
 Q = TypeVar("Q", bound=Message)
 A = TypeVar("A", bound=Message)
 
@@ -36,10 +42,12 @@ A = TypeVar("A", bound=Message)
 class RemoteAdmission:
     """Fulfils `Admission` by AdmissionService."""
 
-    def __init__(self, channel: aio.Channel, metadata: Callable[[], Sequence[tuple[str, str]]]) -> None:
+    def __init__(self, channel: aio.Channel, metadata: Callable[[], Sequence[tuple[str, str]]], clock: Clock) -> None:
         """The metadata hold the token of this service."""
         self._stub: AdmissionServiceAsyncStub = admission_pb2_grpc.AdmissionServiceStub(channel)
+        self._clusters: ClusterServiceAsyncStub = cluster_pb2_grpc.ClusterServiceStub(channel)
         self._metadata = metadata
+        self._clock = clock
 
     async def submit(self, wishes: Sequence[Wish]) -> Mapping[AttemptKey, Problem]:
         found: dict[AttemptKey, Problem] = {}
@@ -58,6 +66,12 @@ class RemoteAdmission:
         for begin in range(0, len(reports), MOST):
             request = admission_pb2.ReportRunningRequest(reports=reports[begin : begin + MOST])
             await self._call(self._stub.ReportRunning, request)
+
+    async def report_machines(self, cluster: str, machines: Sequence[Machine]) -> None:
+        # The time grows from report to report, whoever makes it.
+        revision = round(self._clock.now().timestamp() * MICROSECONDS)
+        request = cluster_pb2.ReportNodesRequest(cluster=cluster, revision=revision, nodes=map(node_message, machines))
+        await self._call(self._clusters.ReportNodes, request)
 
     async def standings(self) -> Sequence[Standing]:
         found: list[Standing] = []

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from paddleflow.problems import Problem
 from pf_job.jobs.life import Ending, Grant
+from pf_job.runtimes.port import Machine
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -79,6 +80,9 @@ class Admission(Protocol):
 
     async def report_running(self, running: Mapping[AttemptKey, str]) -> None:
         """Says that attempts run with what they hold."""
+
+    async def report_machines(self, cluster: str, machines: Sequence[Machine]) -> None:
+        """Says which machines a cluster has: all of them."""
 
     async def standings(self) -> Sequence[Standing]:
         """All attempts that wait or hold something."""

@@ -53,7 +53,8 @@ def launch(job: Job, member: Member, index: int, told: Mapping[str, str], mounts
         raise NoCommand(
             f"{member.role} has no command, and a local cluster has no images to take one from; give it one"
         )
-    ceiling = limits(work)
+    # What a replica takes is its share of the machine; a wall stands only where one is asked for.
+    ceiling = {} if work.limit_flavour.empty else limits(work)
     identity = magic.Identity(job_id=job.id, user=job.owner, namespace="")
     return Launch(
         key=ReplicaKey(job.id, job.life.attempt, member.role, index),

@@ -1,0 +1,48 @@
+"""The job service for tests, beside a queue and a filesystem service of its own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from fixtures_queue import own_service
+from paddleflow.channel import open_channel
+from paddleflow.job.v1 import job_pb2
+from support.callers import Caller, methods_of
+from support.fs_process import FsProcess
+from support.job_process import JobProcess
+from support.queue_process import ROOT_PASSWORD
+from support.servers import PostgresServer, ValkeyServer
+
+METHODS = methods_of(job_pb2.DESCRIPTOR.services_by_name.values())
+
+
+@dataclass(frozen=True)
+class JobSite:
+    """What a test works with."""
+
+    process: JobProcess
+    root: Caller
+
+
+@pytest.fixture(scope="session")
+def job_process(postgres_server: PostgresServer, valkey_server: ValkeyServer) -> Iterator[JobProcess]:
+    """The service that all tests of a process share; each makes jobs of its own."""
+    with own_service(postgres_server, valkey_server) as queue:
+        fs = FsProcess(queue)
+        fs.start()
+        process = JobProcess(queue, fs)
+        process.start()
+        yield process
+        process.remove()
+        fs.remove()
+
+
+@pytest.fixture
+async def job_site(job_process: JobProcess) -> AsyncIterator[JobSite]:
+    """The running service, as root calls it."""
+    secret = job_process.queue.log_in("root", ROOT_PASSWORD)
+    async with open_channel(job_process.address, None) as channel:
+        yield JobSite(job_process, Caller(channel, secret, "", METHODS))
