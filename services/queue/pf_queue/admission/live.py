@@ -10,7 +10,7 @@ import json
 from sys import intern
 from typing import Annotated
 
-from msgspec import Meta, Raw, Struct
+from msgspec import DecodeError, Meta, Raw, Struct
 from msgspec.json import Decoder
 
 from pf_queue.admission.aside import checked, fits
@@ -78,7 +78,7 @@ class LiveRows:
     def _sound(self, id_: str, queue: str, spec: str, standing: str) -> Record | None:
         try:
             record = record_of(self._spec(spec), _read_standing(standing))
-        except (ValueError, RecursionError):
+        except (DecodeError, ValueError, RecursionError):
             return None
         sound = (record.id, record.spec.queue) == (id_, queue) and record.state is not WorkloadState.RELEASED
         return record if sound and (not record.holds or fits(record)) else None
