@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -25,6 +26,10 @@ class JobSite:
 
     process: JobProcess
     root: Caller
+    queues: Caller
+    """Root, at the queue service."""
+    tag: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
+    """In all names of the test."""
 
 
 @pytest.fixture(scope="session")
@@ -44,5 +49,5 @@ def job_process(postgres_server: PostgresServer, valkey_server: ValkeyServer) ->
 async def job_site(job_process: JobProcess) -> AsyncIterator[JobSite]:
     """The running service, as root calls it."""
     secret = job_process.queue.log_in("root", ROOT_PASSWORD)
-    async with open_channel(job_process.address, None) as channel:
-        yield JobSite(job_process, Caller(channel, secret, "", METHODS))
+    async with open_channel(job_process.address, None) as jobs, open_channel(job_process.queue.address, None) as queues:
+        yield JobSite(job_process, Caller(jobs, secret, "", METHODS), Caller(queues, secret))

@@ -8,6 +8,8 @@ from typing import Any
 
 from fixtures_jobs import JobSite
 from paddleflow.job.v1 import job_pb2, spec_pb2
+from paddleflow.problems import JobStateConflict
+from paddleflow.queue.v1 import queue_pb2
 
 PATIENCE = 30.0
 OVER = frozenset(
@@ -18,6 +20,10 @@ OVER = frozenset(
         job_pb2.JOB_STATE_PREEMPTED,
     }
 )
+
+
+CORES = {"amounts": {"cpu": 2_000, "memory": 2**20}}
+"""All cores that a test machine surely has; replicas of two such jobs never run at once."""
 
 
 async def create(site: JobSite, command: str, **fields: Any) -> job_pb2.Job:
@@ -77,3 +83,53 @@ async def test_a_job_is_stopped(job_site: JobSite) -> None:
     assert (over.state, over.message) == (job_pb2.JOB_STATE_TERMINATED, "stopped by root")
     (task,) = (await job_site.root(job_pb2.ListTasksRequest(id=made.id))).tasks
     assert task.state == job_pb2.TASK_STATE_STOPPED
+
+
+async def test_a_job_is_stopped_before_it_is_admitted(job_site: JobSite) -> None:
+    await job_site.queues(queue_pb2.CreateQueueRequest(queue=queue(job_site, "held", max=CORES)))
+    await job_site.queues(queue_pb2.HoldQueueRequest(name=f"held-{job_site.tag}"))
+    made = await create(job_site, "true", **wants(job_site, "held"))
+    await until(job_site, made.id, job_pb2.JOB_STATE_PENDING)
+    stopped: job_pb2.Job = (await job_site.root(job_pb2.StopJobRequest(id=made.id))).job
+    assert stopped.state == job_pb2.JOB_STATE_TERMINATED
+    await until_deleted(job_site, made.id)
+
+
+async def test_a_job_is_pushed_out_by_a_guarantee_and_runs_again(job_site: JobSite) -> None:
+    await job_site.queues(queue_pb2.CreateQueueRequest(queue=queue(job_site, "low")))
+    await job_site.queues(queue_pb2.CreateQueueRequest(queue=queue(job_site, "high", min=CORES)))
+    victim = await create(job_site, "sleep 1000", **wants(job_site, "low"))
+    await until(job_site, victim.id, job_pb2.JOB_STATE_RUNNING)
+    mine = await create(job_site, "sleep 0.2", **wants(job_site, "high"))
+    assert (await until(job_site, mine.id, *OVER)).state == job_pb2.JOB_STATE_SUCCEEDED
+    again = await until(job_site, victim.id, job_pb2.JOB_STATE_RUNNING)
+    assert (again.attempt, again.retries) == (2, 0)
+    assert "evicted" in await what(job_site, victim.id)
+    await job_site.root(job_pb2.StopJobRequest(id=victim.id, now=True))
+    await until(job_site, victim.id, *OVER)
+    tasks = (await job_site.root(job_pb2.ListTasksRequest(id=victim.id, attempt=-1))).tasks
+    assert [(task.attempt, task.state) for task in tasks] == [
+        (1, job_pb2.TASK_STATE_STOPPED),
+        (2, job_pb2.TASK_STATE_STOPPED),
+    ]
+
+
+def queue(site: JobSite, word: str, **fields: Any) -> queue_pb2.Queue:
+    return queue_pb2.Queue(name=f"{word}-{site.tag}", cluster="default-cluster", **fields)
+
+
+def wants(site: JobSite, word: str) -> dict[str, Any]:
+    """All cores, in a queue of the test."""
+    return {"scheduling_policy": {"queue": f"{word}-{site.tag}"}, "flavour": {"amounts": CORES}}
+
+
+async def until_deleted(site: JobSite, id_: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            await site.root(job_pb2.DeleteJobRequest(id=id_))
+        except JobStateConflict:
+            assert time.monotonic() < deadline, site.process.log
+            await asyncio.sleep(0.01)
+        else:
+            return

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import grpc
+import psutil
 
 from support.fs_process import FsProcess
 from support.queue_process import PATIENCE, QueueProcess
@@ -78,7 +79,15 @@ class JobProcess:
 
     def remove(self) -> None:
         self.kill()
+        self._end_runner()
         shutil.rmtree(self.folder)
+
+    def _end_runner(self) -> None:
+        """The runner outlives whoever started it, so that replicas do; with it everything ends."""
+        for process in psutil.process_iter(["cmdline"]):
+            if str(self.folder / "replicas") in (process.info["cmdline"] or []):
+                process.terminate()
+                process.wait(PATIENCE)
 
     def _end(self, how: signal.Signals) -> int:
         if self._process is None:
