@@ -164,6 +164,7 @@ class Stand:
 
     def tidy(self) -> None:
         """Forgets what is blocked and wanted by nobody."""
+        self.sure.clear()
         for shape in [*self.blocked, *self.freed]:
             if not any(shape in wanted for wanted in (self.lines, self.groups, self.variants, self.behind)):
                 self.blocked.pop(shape, None)

@@ -193,8 +193,16 @@ class Tournament:
         variants = [shape for shape in known if shape.behind and self.barred(stand, shape.behind)]
         if not variants:
             return plain
-        keys = [(key, shape) for shape in (plain, *variants) if (key := self._best_key(stand, shape)) is not None]
-        return min(keys, key=lambda each: each[0])[1] if keys else None
+        first, least = None, None
+        for shape in (plain, *variants):
+            group = stand.groups.get(shape)
+            # What stands in front is no better than that, so that most need not be looked at.
+            if least is not None and group is not None and group[0][0] >= least:
+                continue
+            key = self._best_key(stand, shape)
+            if key is not None and (least is None or key < least):
+                first, least = shape, key
+        return first
 
     def _tidy(self) -> None:
         """Forgets the shapes of those who are gone. Where something is lent to nobody, there are ever new ones."""
