@@ -157,6 +157,14 @@ async def test_what_is_removed_is_told_and_gone(kept: Kept) -> None:
     assert await granted(kept, GrantFilter()) == ["fs-alice-b/carol"]
 
 
+async def test_all_users_are_known_who_have_anything(kept: Kept) -> None:
+    database, store = kept
+    assert await store.users(database.newest) == frozenset()
+    await keep(kept, filesystem("alice", "a"), filesystem("alice", "b"), filesystem("bobby", "c"))
+    await keep(kept, grant("fs-alice-a", "bobby"), grant("fs-alice-a", "carol"))
+    assert await store.users(database.newest) == {"alice", "bobby", "carol"}
+
+
 async def test_no_version_is_given_out_twice(kept: Kept) -> None:
     database, store = kept
     versions = []

@@ -26,6 +26,7 @@ from paddleflow.problems import (
     UserNotFound,
 )
 from support.fs_site import READ, READ_WRITE, FsSite, named
+from support.waiting import eventually
 
 
 def draft(folder: object, name: str = "data", **fields: object) -> fs_pb2.CreateFilesystemRequest:
@@ -296,3 +297,20 @@ async def test_every_change_is_an_event_of_its_subject(fs_site: FsSite) -> None:
     assert subjects == [f"filesystem/{made.id}", grant, grant, f"filesystem/{made.id}"]
     versions = [event.subject_version for event in events]
     assert versions == sorted(set(versions))
+
+
+async def test_a_deleted_user_leaves_nothing_to_the_next_one_of_its_name(fs_site: FsSite) -> None:
+    alice, bobby = await fs_site.add_user("alice"), await fs_site.add_user("bobby")
+    await fs_site.make(alice)
+    await fs_site.make(bobby)
+    await fs_site.share(bobby, "data", alice.name)
+    await fs_site.delete_user(alice.name)
+
+    async def nothing_is_left() -> bool:
+        owned = await fs_site.root.all(fs_pb2.ListFilesystemsRequest(owner=alice.name), "filesystems")
+        shared = await fs_site.root.all(fs_pb2.ListFilesystemGrantsRequest(user=alice.name), "grants")
+        return not owned and not shared
+
+    await eventually(nothing_is_left)
+    assert (alice.folder / "data").is_dir(), "files stay"
+    assert (await bobby.call(fs_pb2.GetFilesystemRequest(filesystem=named("data")))).filesystem.owner == bobby.name

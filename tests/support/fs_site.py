@@ -71,6 +71,10 @@ class FsSite:
         folder.mkdir()
         return Member(name, Caller(self.channel, await self._log_in(name, PASSWORD), "", METHODS), folder)
 
+    async def delete_user(self, name: str) -> None:
+        root = Caller(self.queue, (await self._log_in("root", ROOT_PASSWORD)))
+        await root(auth_pb2.DeleteUserRequest(name=name))
+
     async def make(self, member: Member, name: str = "data") -> fs_pb2.Filesystem:
         """A filesystem of the user's, in a folder of its own."""
         folder = member.folder / name

@@ -10,22 +10,27 @@ from importlib.metadata import version
 from importlib.resources import files
 from pathlib import PurePosixPath
 
+from grpc import aio
 from prometheus_client import CollectorRegistry, ProcessCollector
 
 from paddleflow.channel import open_channel
+from paddleflow.common.v1 import event_pb2_grpc
 from paddleflow.fs.v1 import fs_pb2_grpc
 from pf_fs.convert import encode
 from pf_fs.disk import MachineDisk
+from pf_fs.leaving import Known, Leaving
 from pf_fs.lists import Lists
 from pf_fs.ports import Users
 from pf_fs.postgres import PostgresFilesystemStore
 from pf_fs.rules import NEVER, Rules
-from pf_fs.service import Filesystems, Folders, Grants, Mounts, Naming
+from pf_fs.service import Departures, Filesystems, Folders, Grants, Mounts, Naming
 from pf_fs.servicer import FilesystemServicer
 from pf_fs.settings import FsSettings, LocalSettings
 from pf_fs.store import FilesystemStore
 from pf_fs.users import RemoteUsers
+from pf_kit.bus.consumer import Consumer
 from pf_kit.bus.relay import Relay
+from pf_kit.bus.source import GrpcEventSource
 from pf_kit.bus.stream import RedisStream, open_redis
 from pf_kit.call import current_trace
 from pf_kit.chores import CHORES, Chores
@@ -53,6 +58,8 @@ from pf_kit.watch import Watches
 
 NAME = "fs"
 """Also the name of the schema in Postgres and of the stream on the bus."""
+USERS = "queue"
+"""The service that keeps the users, and its stream on the bus."""
 VERSION = version("paddleflow-server")
 
 
@@ -64,6 +71,8 @@ class Ground:
     database: PostgresDatabase
     install: Install
     member: Membership
+    queue: aio.Channel
+    """To the service that keeps the users."""
     users: Users
     tracing: Tracing
     clock: SystemClock
@@ -93,7 +102,7 @@ async def _ground(settings: FsSettings) -> AsyncIterator[Ground]:
         install = await read_install(view)
         database = PostgresDatabase(pool, schema=NAME, install=install, encode=encode, trace=current_trace)
         users = RemoteUsers(channel, member.token.metadata)
-        yield Ground(view, database, install, member, users, tracing, clock)
+        yield Ground(view, database, install, member, channel, users, tracing, clock)
 
 
 def _server(settings: FsSettings, ground: Ground) -> ServiceServer:
@@ -142,7 +151,7 @@ def folders_of(settings: LocalSettings) -> Folders:
 
 
 def _loops(settings: FsSettings, ground: Ground) -> Loops:
-    """One instance carries events to the bus, and deletes what is old."""
+    """One instance carries events to the bus, and deletes what is old; all hear of users who are deleted."""
     kept, stream = settings.kept, RedisStream(open_redis(settings.redis.reveal()), NAME)
     leadership = Leadership(
         PostgresLeases(ground.view),
@@ -153,4 +162,12 @@ def _loops(settings: FsSettings, ground: Ground) -> Loops:
     )
     relay = Relay(ground.database.log, PostgresRelayMark(ground.view), stream, ground.clock)
     sweeper = Sweeper(ground.view, kit_retentions(kept.requests, kept.audit), events=kept.events)
-    return {"chores": Chores(leadership=leadership, relay=relay, sweeper=sweeper).run}
+    chores = Chores(leadership=leadership, relay=relay, sweeper=sweeper)
+    return {"chores": chores.run, "users": _consumer(settings, ground).run}
+
+
+def _consumer(settings: FsSettings, ground: Ground) -> Consumer[Known]:
+    owner = GrpcEventSource(event_pb2_grpc.EventServiceStub(ground.queue), ground.member.token.metadata)
+    leaving = Leaving(departures=Departures(store=PostgresFilesystemStore()), users=ground.users, clock=ground.clock)
+    bus = RedisStream(open_redis(settings.redis.reveal()), USERS)
+    return Consumer(NAME, USERS, ground.database, bus, owner, leaving, ground.clock)

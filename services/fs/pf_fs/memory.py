@@ -25,6 +25,10 @@ class MemoryFilesystemStore:
         kept = _filesystems(view)
         return [kept[key] for key in sorted(kept) if key > after and _is_chosen(view, chosen, kept[key])][:limit]
 
+    async def users(self, view: View) -> frozenset[str]:
+        owners = (filesystem.owner for filesystem in _filesystems(view).values())
+        return frozenset((*owners, *(key.user for key in _grants(view))))
+
     async def add(self, change: Change, filesystem: Filesystem) -> None:
         if filesystem.id in _filesystems(change):
             raise FilesystemExists(f"{filesystem.owner} has a filesystem {filesystem.name!r}")

@@ -32,3 +32,6 @@ class Users(Protocol):
 
     async def exists(self, name: str) -> bool:
         """True if there is a user of this name. Raises Unavailable if nobody can tell."""
+
+    async def all(self) -> frozenset[str]:
+        """The names of all. Raises Unavailable if nobody can tell."""

@@ -38,6 +38,9 @@ class PostgresFilesystemStore:
         )
         return [_filesystem(row) for row in found]
 
+    async def users(self, view: View) -> frozenset[str]:
+        return frozenset(row["name"] for row in await rows(view).fetch(self._sql["users"]))
+
     async def add(self, change: Change, filesystem: Filesystem) -> None:
         with on_constraint(
             filesystems_pkey=FilesystemExists(f"{filesystem.owner} has a filesystem {filesystem.name!r}")

@@ -11,6 +11,9 @@ from pf_kit.unit import Change, View
 LOCK = "filesystems"
 """Held by every change. There are few of them, and so the order of events is the order of commits."""
 
+ALL = 1_000_000
+"""More filesystems, and more grants, than there are."""
+
 
 class FilesystemStore(Protocol):
     """The port to the rows of filesystems and grants. Whoever writes holds `LOCK`.
@@ -26,6 +29,9 @@ class FilesystemStore(Protocol):
 
     async def filesystems(self, view: View, chosen: FilesystemFilter, after: str, limit: int) -> Sequence[Filesystem]:
         """The filesystems whose ids come after this one, by id, which is by owner and name."""
+
+    async def users(self, view: View) -> frozenset[str]:
+        """All who own a filesystem, or with whom one is shared."""
 
     async def add(self, change: Change, filesystem: Filesystem) -> None:
         """Keeps a new filesystem. Raises FilesystemExists if its owner has one of its name."""

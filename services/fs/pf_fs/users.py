@@ -12,6 +12,8 @@ from paddleflow.status import problem_of
 
 ASK_SECONDS = 2.0
 """How long to wait for the answer."""
+AT_ONCE = 1000
+"""Users read by one call, where all are wanted."""
 
 
 class RemoteUsers:
@@ -32,3 +34,15 @@ class RemoteUsers:
                 return False
             raise problem from None
         return True
+
+    async def all(self) -> frozenset[str]:
+        names, request = set[str](), auth_pb2.ListUsersRequest(page_size=AT_ONCE)
+        while True:
+            try:
+                reply = await self._users.ListUsers(request, metadata=self._metadata(), timeout=ASK_SECONDS)
+            except aio.AioRpcError as error:
+                raise problem_of(error) from None
+            names.update(user.name for user in reply.users)
+            if not reply.next_page_token:
+                return frozenset(names)
+            request.page_token = reply.next_page_token

@@ -13,13 +13,10 @@ from paddleflow.fs.v1 import fs_pb2
 from pf_fs.convert import FILESYSTEM_EVENT, GRANT_EVENT, existing
 from pf_fs.domain import FilesystemFilter
 from pf_fs.service.naming import seen_by
-from pf_fs.store import FilesystemStore
+from pf_fs.store import ALL, FilesystemStore
 from pf_kit.events import Event
 from pf_kit.principal import Principal
 from pf_kit.unit import View
-
-ALL = 1_000_000
-"""More filesystems than there are."""
 
 
 class Teller:

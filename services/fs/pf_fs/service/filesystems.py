@@ -11,13 +11,13 @@ from pf_fs.domain import (
     Filesystem,
     FilesystemChanged,
     FilesystemFilter,
-    GrantChanged,
     Key,
     Kind,
 )
 from pf_fs.fields import shown
 from pf_fs.paths import local_folder, local_url
 from pf_fs.ports import Users
+from pf_fs.service.departures import forget
 from pf_fs.service.folders import Folders
 from pf_fs.service.naming import Naming, seen_by
 from pf_fs.store import FilesystemStore
@@ -98,12 +98,7 @@ class Filesystems:
         filesystem = await self._naming.owned(change, caller, filesystem_id)
         if etag and etag != filesystem.etag:
             raise EtagMismatch(f"changed since etag {shown(etag)}: it is {filesystem.etag!r} now; read it again")
-        for grant in await self._store.remove_grants(change, filesystem_id):
-            version = await self._store.next_version(change)
-            change.emit(GrantChanged(ChangeKind.DELETED, grant, filesystem, version))
-        await self._store.remove(change, filesystem_id)
-        version = await self._store.next_version(change)
-        change.emit(FilesystemChanged(ChangeKind.DELETED, filesystem, version))
+        await forget(self._store, change, filesystem)
 
     async def _require_owner(self, caller: Principal, owner: str) -> None:
         if owner == caller.name:

@@ -20,6 +20,9 @@ where id > $1
 order by id
 limit $2;
 
+-- users --
+select owner as name from filesystems union select user_name from filesystem_grants;
+
 -- add --
 insert into filesystems (id, owner, name, url, kind, folder, confined, properties, version, create_time)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
