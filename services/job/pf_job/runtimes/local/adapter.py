@@ -79,6 +79,10 @@ class LocalRuntime:
         told = await self._client.ask({"do": "hello"})
         return [Machine(name=self._machine, capacity=_capacity(told["accelerators"]))]
 
+    async def retire(self) -> None:
+        """Ends the runner. Replicas go on, and the next runner takes them on."""
+        await self._client.retire()
+
     async def close(self) -> None:
         """Lets go of the runner. Replicas go on."""
         await self._client.close()

@@ -128,6 +128,14 @@ class Client:
                 self._wire = await self._connect()
             return self._wire
 
+    async def retire(self) -> None:
+        """Ends the runner, if one answers."""
+        wire = self._wire if self._wire is not None and self._wire.is_open else await self._open()
+        if wire is not None:
+            with suppress(Unavailable):
+                await wire.ask({"do": "retire"})
+            await wire.close()
+
     async def close(self) -> None:
         if self._wire is not None:
             await self._wire.close()

@@ -127,7 +127,8 @@ def plan(wishes: Sequence[Wish], hidden: Sequence[str], sealed: Sequence[str], v
 
     `hidden` is covered up, `sealed` cannot be written to.
     """
-    covers = [path for path in map(view.real, hidden) if view.kind(path) and not _private(path)]
+    secret = [path for path in map(view.real, hidden) if view.kind(path)]
+    covers = [path for path in secret if not _private(path)]
     placed = sorted(_placed(wishes, view), key=lambda wish: wish[1].count("/"))
     taken: list[str] = []
     anew: set[str] = {"/"}
@@ -141,11 +142,11 @@ def plan(wishes: Sequence[Wish], hidden: Sequence[str], sealed: Sequence[str], v
         elif view.kind(target) is not Kind.FOLDER:
             anew.add(_nearest(target, view))
             ending.append(Make(target, Entry("", Kind.FOLDER)))
-        ending.append(Attach(number, target, read_only))
+        ending += [Attach(number, target, read_only), *_covered_within(wishes[number].source, target, secret, view)]
         taken.append(target)
     layers = sorted(anew)
     steps = [step for folder in layers for step in _laid_out(folder, view)]
-    steps += [*_own(view), *(step for path in covers for step in _covered(path, view)), *ending]
+    steps += [*_own(view), *(_covered(path, path, view) for path in covers), *ending]
     steps += [Processes("/proc"), *(Seal(path) for path in sealed if view.kind(path)), *map(Seal, layers)]
     return steps
 
@@ -213,8 +214,14 @@ def _own(view: View) -> list[Step]:
     return [*own, Fresh(SHARED_MEMORY, 0o1777)] if has_memory else own
 
 
-def _covered(path: str, view: View) -> list[Step]:
-    return [Fresh(path, 0o755) if view.kind(path) is Kind.FOLDER else Show("/dev/null", path)]
+def _covered(path: str, target: str, view: View) -> Step:
+    return Fresh(target, 0o755) if view.kind(path) is Kind.FOLDER else Show("/dev/null", target)
+
+
+def _covered_within(source: str, target: str, hidden: Sequence[str], view: View) -> list[Step]:
+    """What is hidden stays so where it appears a second time."""
+    real = view.real(source)
+    return [_covered(path, target + path[len(real.rstrip("/")) :], view) for path in hidden if _within(path, real)]
 
 
 def _private(path: str) -> bool:

@@ -10,7 +10,7 @@ from pf_job.runtimes.local.layout import compose, decompose
 from pf_job.runtimes.port import Launch, Phase, ReplicaKey, Sighting
 
 PROBLEMS: Mapping[str, type[Problem]] = {
-    problem.reason: problem for problem in (FailedPrecondition, InvalidArgument, ResourceExhausted)
+    problem.code: problem for problem in (FailedPrecondition, InvalidArgument, ResourceExhausted)
 }
 
 
