@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from random import Random
+
 import pytest
 
+from pf_queue.admission.core.decisions import Evict
+from support import admission_churn
 from support.admission import Ground, Story
-from support.admission_fair import one_resource, returns, two_resources
-from support.admission_shares import Vessel, poured, water_filled
+from support.admission_churn import PLENTY, Churn
+from support.admission_fair import one_resource, random_vessels, returns, two_resources
+from support.admission_shares import Vessel, leaves, poured, water_filled
 
 WORST = 0.05
 """Of the machines."""
@@ -69,3 +75,25 @@ def test_guarantees_are_given_back(seed: int) -> None:
     assert found.needed > 0
     assert found.late == []
     assert (found.first_round, found.at_once, found.back) == (found.teams, found.asked, found.needed)
+
+
+@pytest.mark.parametrize("seed", [0, 5, 7])
+def test_as_long_as_nobody_ends_nobody_is_sent_away_again_and_again(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever was sent away waits again at once, after a grace that differs each time."""
+    monkeypatch.setattr(admission_churn, "RUN", 10**9)
+    chance, sent = Random(seed), Counter[str]()
+    capacity = {"cpu": chance.randint(200, 500)}
+    vessels = random_vessels(chance, capacity)
+    each = {vessel.name: {"cpu": chance.randint(1, 8)} for vessel in leaves(vessels)}
+    churn = Churn(vessels, capacity, each, chance)
+    churn.on_decision = lambda decision, _: sent.update([decision.id] if isinstance(decision, Evict) else [])
+    for name in each:
+        churn.want(name, chance.choice([PLENTY, PLENTY, PLENTY, chance.randint(1, 20)]))
+    for _ in churn.play(600):
+        pass
+    evicted = churn.evicted
+    assert evicted > 0
+    assert max(sent.values()) <= 2
+    for _ in churn.play(1200):
+        pass
+    assert churn.evicted == evicted
