@@ -8,7 +8,9 @@ SCHEMES = ("unix:", "dns:", "ipv4:", "ipv6:")
 """What an address begins with that is one already, without a port of its own."""
 
 SERVICES = {"queue": "8999", "fs": "8998"}
-"""The services, and the ports that they have as long as nobody chooses others. The first logs callers in."""
+"""The services, and the ports that they have as long as nobody chooses others."""
+ENTRANCE = "queue"
+"""The service that logs callers in."""
 
 _HOST_AND_PORT = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]+):(?P<port>[0-9]{1,5})")
 
@@ -41,9 +43,8 @@ def neighbour(address: str, service: str) -> str:
     An installation gives its services ports and sockets that tell: ``host:8999`` has ``fs`` at ``host:8998``, and
     ``unix:/run/queue.sock`` at ``unix:/run/fs.sock``. Behind any other address there is one server for all.
     """
-    entrance, port = next(iter(SERVICES.items()))
     if address.startswith("unix:"):
-        return re.sub(rf"/{entrance}\.sock$", f"/{service}.sock", address)
+        return re.sub(rf"/{ENTRANCE}\.sock$", f"/{service}.sock", address)
     if address.startswith(SCHEMES):
         return address
-    return re.sub(rf":{port}$", f":{SERVICES[service]}", address)
+    return re.sub(rf":{SERVICES[ENTRANCE]}$", f":{SERVICES[service]}", address)

@@ -31,7 +31,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from paddleflow.address import SCHEMES, SERVICES, target
+from paddleflow.address import ENTRANCE, SCHEMES, SERVICES, target
 from paddleflow.problems import InvalidArgument, Violation
 
 DEFAULT_HOST = "127.0.0.1"
@@ -125,7 +125,7 @@ def _values(parser: configparser.RawConfigParser, environ: Mapping[str, str]) ->
 def _services(parser: configparser.RawConfigParser, environ: Mapping[str, str]) -> dict[str, str]:
     # The password would go where the file says otherwise, though the server is another one.
     moved = any(environ.get(_SOURCES[name][0], "") not in ("", _written(parser, name)) for name in ("host", "port"))
-    _, *others = SERVICES
+    others = [name for name in SERVICES if name != ENTRANCE]
     found = {name: "" if moved else parser.get("services", name, fallback="").strip() for name in others}
     given = {name: environ.get(f"PADDLEFLOW_{name.upper()}_SERVER", "") for name in others}
     addresses = {name: _text(name, given[name] or found[name]) for name in others}

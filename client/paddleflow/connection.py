@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from paddleflow.address import SERVICES, neighbour, target
+from paddleflow.address import ENTRANCE, SERVICES, neighbour, target
 from paddleflow.channel import Tls
 from paddleflow.problems import InvalidArgument, Violation
 
@@ -74,6 +74,6 @@ class Connection:
 
     def address_of(self, service: str) -> str:
         """Where a service is. What every service answers is asked of the one that logs callers in."""
-        if service not in SERVICES:
+        if service == ENTRANCE or service not in SERVICES:
             return self.address
         return self.services.get(service) or neighbour(self.address, service)

@@ -12,6 +12,7 @@ import paddleflow
 from paddleflow import aio
 from paddleflow.address import neighbour
 from paddleflow.common.v1 import event_pb2
+from paddleflow.common.v1.info_pb2 import AuditRecord
 from paddleflow.config import load_config
 from paddleflow.configured import configured_connection
 from paddleflow.connection import Connection
@@ -146,6 +147,11 @@ def test_each_service_is_called_at_its_own_address(fake: FakePaddleFlow) -> None
             # One login serves for all: its token is good for each service of the installation.
             other.world.good_tokens = fake.world.good_tokens
             client.filesystems.create(Filesystem("data", "local:///data"))
+            other.world.audit = [AuditRecord(id=1, subject="filesystem/fs-root-data")]
+            assert [record.subject for record in client.audit.list(service="fs")] == ["filesystem/fs-root-data"]
+            assert list(client.audit.list()) == list(client.audit.list(service="queue")) == []
+            with pytest.raises(InvalidArgument, match="'nonsense' is not one of queue, fs"):
+                client.audit.page(service="nonsense")
         assert (fake.world.logins, other.world.logins) == (1, 0)
         assert list(other.world.filesystems) == ["fs-root-data"]
         assert fake.world.filesystems == {}

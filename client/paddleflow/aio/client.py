@@ -7,6 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from paddleflow.address import ENTRANCE, SERVICES
 from paddleflow.aio.audit import Audit, Info
 from paddleflow.aio.clusters import Clusters, Flavours
 from paddleflow.aio.filesystems import Filesystems
@@ -28,7 +29,8 @@ class AsyncPaddleFlow:
 
     def __init__(self, connection: Connection) -> None:
         self._channels = {address: open_channel(address, connection.tls) for address in connection.addresses}
-        session = Session(self._channels[connection.address], connection)
+        at = {service: self._channels[connection.address_of(service)] for service in SERVICES}
+        session = Session(at[ENTRANCE], connection)
         self.info = Info(session)
         self.users = Users(session)
         self.tokens = Tokens(session)
@@ -37,8 +39,8 @@ class AsyncPaddleFlow:
         self.flavours = Flavours(session)
         self.queues = Queues(session)
         self.workloads = Workloads(session)
-        self.filesystems = Filesystems(session, self._channels[connection.address_of("fs")])
-        self.audit = Audit(session)
+        self.filesystems = Filesystems(session, at["fs"])
+        self.audit = Audit(session, at)
 
     async def __aenter__(self) -> Self:
         return self

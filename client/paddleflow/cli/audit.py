@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import click
 
+from paddleflow.address import ENTRANCE, SERVICES
 from paddleflow.cli.parameters import moment, paging
 from paddleflow.cli.table import Table
 from paddleflow.cli.verbs import Invocation, Noun, pass_invocation
@@ -26,13 +27,18 @@ def audit() -> None:
 @click.option("--actor", default="", help="Only changes by this caller, as in user/alice.")
 @click.option("--subject", default="", help="Only changes of this, as in queue/team-a.")
 @click.option("--since", help="Only changes at or after this: 2h (ago), 2026-05-01, 2026-05-01T12:00:00+02:00.")
+@click.option(
+    "--service", type=click.Choice([*SERVICES]), default=ENTRANCE, show_default=True, help="Which service's record."
+)
 @pass_invocation
 def list_records(
-    invocation: Invocation, maxsize: int, marker: str, actor: str, subject: str, since: str | None
+    invocation: Invocation, maxsize: int, marker: str, actor: str, subject: str, since: str | None, service: str
 ) -> None:
-    """List changes, newest first."""
+    """List changes, newest first. Each service keeps a record of its own."""
     start = moment(since, datetime.now(UTC)) if since else BEGINNING
-    page = invocation.paddleflow().audit.page(maxsize, marker, actor=actor, subject=subject, since=start)
+    page = invocation.paddleflow().audit.page(
+        maxsize, marker, actor=actor, subject=subject, since=start, service=service
+    )
     invocation.printer.list(Table(HEADINGS, [_row(each) for each in page.items]), "records", page.next_token)
 
 

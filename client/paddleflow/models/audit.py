@@ -40,6 +40,8 @@ class ServerInfo:
 class AuditFilter(TypedDict, total=False):
     """Which records to list; filters that are given must all match."""
 
+    service: str
+    """Whose record, for example ``fs``; that of the queue service if none is named."""
     actor: str
     """As in ``user/alice``."""
     subject: str

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from paddleflow.address import ENTRANCE, SERVICES
 from paddleflow.channel import Tls, open_blocking_channel
 from paddleflow.config import load_config
 from paddleflow.configured import configured_connection
@@ -29,7 +30,8 @@ class PaddleFlow:
 
     def __init__(self, connection: Connection) -> None:
         self._channels = {address: open_blocking_channel(address, connection.tls) for address in connection.addresses}
-        session = Session(self._channels[connection.address], connection)
+        at = {service: self._channels[connection.address_of(service)] for service in SERVICES}
+        session = Session(at[ENTRANCE], connection)
         self.info = Info(session)
         self.users = Users(session)
         self.tokens = Tokens(session)
@@ -38,8 +40,8 @@ class PaddleFlow:
         self.flavours = Flavours(session)
         self.queues = Queues(session)
         self.workloads = Workloads(session)
-        self.filesystems = Filesystems(session, self._channels[connection.address_of("fs")])
-        self.audit = Audit(session)
+        self.filesystems = Filesystems(session, at["fs"])
+        self.audit = Audit(session, at)
 
     def __enter__(self) -> Self:
         return self
