@@ -57,7 +57,7 @@ async def test_what_is_submitted_is_admitted_and_told(jobs: AdmissionSite) -> No
     wanted.min_run_time.FromSeconds(60)
     (result,) = await jobs.submit(wanted)
     assert result.key == jobs.key("j")
-    assert result.workload.state == PENDING
+    assert result.workload.state == ADMITTED
     found = await jobs.until("j", ADMITTED)
     assert (found.queue, found.user, found.priority) == (wanted.queue, "ann", 5)
     assert (found.grace_period.seconds, found.min_run_time.seconds) == (30, 60)

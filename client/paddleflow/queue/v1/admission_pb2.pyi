@@ -137,7 +137,7 @@ class WorkloadResult(_message.Message):
 
     @_builtins.property
     def workload(self) -> _workload_pb2.Workload:
-        """The workload, if it was taken."""
+        """The workload as it stands then, if it was taken: there may have been room for it at once."""
 
     @_builtins.property
     def refusal(self) -> Global___Refusal:

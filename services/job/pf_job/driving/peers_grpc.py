@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 from google.protobuf.message import Message
 from grpc import aio
 
-from paddleflow.problems import Code, InvalidArgument, Problem, Unavailable
-from paddleflow.queue.v1 import admission_pb2, admission_pb2_grpc, cluster_pb2, cluster_pb2_grpc
+from paddleflow.problems import Code, InvalidArgument, Unavailable
+from paddleflow.queue.v1 import admission_pb2, admission_pb2_grpc, cluster_pb2, cluster_pb2_grpc, workload_pb2
 from paddleflow.status import problem_of
 from pf_job.driving.convert import (
     grant_of,
@@ -20,7 +20,7 @@ from pf_job.driving.convert import (
     standing_of,
     workload_message,
 )
-from pf_job.driving.ports import AttemptKey, GivenBack, Standing, Wish
+from pf_job.driving.ports import AttemptKey, GivenBack, Standing, Submitted, Wish
 from pf_job.jobs.life import Grant
 from pf_job.runtimes.port import Machine
 from pf_kit.clock import Clock
@@ -49,10 +49,10 @@ class RemoteAdmission:
         self._metadata = metadata
         self._clock = clock
 
-    async def submit(self, wishes: Sequence[Wish]) -> Mapping[AttemptKey, Problem]:
-        found: dict[AttemptKey, Problem] = {}
+    async def submit(self, wishes: Sequence[Wish]) -> Submitted:
+        found = Submitted()
         for begin in range(0, len(wishes), MOST):
-            found.update(await self._submit(wishes[begin : begin + MOST]))
+            found = _both(found, await self._submit(wishes[begin : begin + MOST]))
         return found
 
     async def release(self, given: Sequence[GivenBack]) -> Mapping[AttemptKey, Grant]:
@@ -89,24 +89,24 @@ class RemoteAdmission:
             watch.cancel()
         raise Unavailable("the queue service ended its answer too soon; it is asked again")
 
-    async def _submit(self, wishes: Sequence[Wish]) -> Mapping[AttemptKey, Problem]:
+    async def _submit(self, wishes: Sequence[Wish]) -> Submitted:
         request = admission_pb2.SubmitWorkloadsRequest(workloads=map(workload_message, wishes))
         try:
             reply = await self._call(self._stub.SubmitWorkloads, request)
         except InvalidArgument as problem:
             return await self._halves(wishes, problem)
-        return {
-            wish.key: refused(result.refusal)
-            for wish, result in zip(wishes, reply.results, strict=True)
-            if result.HasField("refusal")
-        }
+        found = [(wish.key, result) for wish, result in zip(wishes, reply.results, strict=True)]
+        return Submitted(
+            {key: refused(result.refusal) for key, result in found if result.HasField("refusal")},
+            {key: grant_of(result.workload.admitted) for key, result in found if _is_admitted(result)},
+        )
 
-    async def _halves(self, wishes: Sequence[Wish], problem: InvalidArgument) -> Mapping[AttemptKey, Problem]:
+    async def _halves(self, wishes: Sequence[Wish], problem: InvalidArgument) -> Submitted:
         """One that is malformed spoils the whole call: it is found, so that the others are not held up by it."""
         if len(wishes) == 1:
-            return {wishes[0].key: problem}
+            return Submitted(refused={wishes[0].key: problem})
         middle = len(wishes) // 2
-        return {**await self._submit(wishes[:middle]), **await self._submit(wishes[middle:])}
+        return _both(await self._submit(wishes[:middle]), await self._submit(wishes[middle:]))
 
     async def _release(self, given: Sequence[GivenBack]) -> Mapping[AttemptKey, Grant]:
         request = admission_pb2.ReleaseWorkloadsRequest(releases=map(release_message, given))
@@ -131,3 +131,11 @@ class RemoteAdmission:
             return await method(request, metadata=self._metadata(), timeout=ANSWER_SECONDS)
         except aio.AioRpcError as error:
             raise problem_of(error) from None
+
+
+def _both(one: Submitted, other: Submitted) -> Submitted:
+    return Submitted({**one.refused, **other.refused}, {**one.admitted, **other.admitted})
+
+
+def _is_admitted(result: admission_pb2.WorkloadResult) -> bool:
+    return result.workload.state == workload_pb2.WORKLOAD_STATE_ADMITTED

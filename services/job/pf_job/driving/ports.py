@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Protocol
 
@@ -45,6 +45,16 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
+class Submitted:
+    """What became of attempts that were submitted. Those that are not named wait."""
+
+    refused: Mapping[AttemptKey, Problem] = field(default_factory=dict)
+    """Why some are not taken, and never will be."""
+    admitted: Mapping[AttemptKey, Grant] = field(default_factory=dict)
+    """What some hold, for which there was room at once."""
+
+
+@dataclass(frozen=True, slots=True)
 class GivenBack:
     """An attempt that holds nothing any more."""
 
@@ -68,8 +78,8 @@ class Standing:
 class Admission(Protocol):
     """The port to the queue service. All of it may be repeated. Raises Unavailable if it is not known what was done."""
 
-    async def submit(self, wishes: Sequence[Wish]) -> Mapping[AttemptKey, Problem]:
-        """Lets attempts wait in their queues; tells which are refused for good. One that is known stays as it is."""
+    async def submit(self, wishes: Sequence[Wish]) -> Submitted:
+        """Lets attempts wait in their queues. One that is known stays as it is."""
 
     async def release(self, given: Sequence[GivenBack]) -> Mapping[AttemptKey, Grant]:
         """Gives back what attempts hold, and takes back those that wait.

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from paddleflow.problems import Problem, Unavailable
 from pf_job.driving.book import Book
-from pf_job.driving.ports import Admission, AttemptKey, GivenBack
+from pf_job.driving.ports import Admission, AttemptKey, GivenBack, Submitted
 from pf_job.driving.wishes import wish_of
 from pf_job.jobs.domain import Job
 from pf_job.jobs.life import Ending, Event, Grant
@@ -41,8 +41,8 @@ class Runtimes(Protocol):
 async def submit(book: Book, admission: Admission) -> int:
     """Lets jobs wait in their queues; tells of how many."""
     jobs = await book.owed(Stage.SUBMIT)
-    refused = await admission.submit([wish_of(job) for job in jobs]) if jobs else {}
-    await book.tell([News(job.id, _submitted(job, refused)) for job in jobs])
+    submitted = await admission.submit([wish_of(job) for job in jobs]) if jobs else Submitted()
+    await book.tell([News(job.id, _submitted(job, submitted)) for job in jobs])
     return len(jobs)
 
 
@@ -116,11 +116,13 @@ def _replicas(job: Job) -> Sequence[ReplicaKey]:
     return [ReplicaKey(key.job, key.attempt, key.role, key.index, key.restart) for key in expected(job)]
 
 
-def _submitted(job: Job, refused: Mapping[AttemptKey, Problem]) -> Event:
-    problem = refused.get(AttemptKey(job.id, job.life.attempt))
-    if problem is None:
-        return Event(kind=Kind.SUBMITTED, attempt=job.life.attempt)
-    return Event(kind=Kind.REFUSED, attempt=job.life.attempt, message=problem.message)
+def _submitted(job: Job, submitted: Submitted) -> Event:
+    key = AttemptKey(job.id, job.life.attempt)
+    if problem := submitted.refused.get(key):
+        return Event(kind=Kind.REFUSED, attempt=key.attempt, message=problem.message)
+    if grant := submitted.admitted.get(key):
+        return Event(kind=Kind.ADMITTED, attempt=key.attempt, grant=grant)
+    return Event(kind=Kind.SUBMITTED, attempt=key.attempt)
 
 
 def _launched(job: Job) -> Event:

@@ -68,6 +68,8 @@ class _Call(Generic[T]):
     work: Callable[[Engine, int], T]
     entry: AuditEntry | None
     """None for questions."""
+    stored: Callable[[Engine, T], T] | None
+    """What is told of the result when it is stored, with all that was decided at once; None: the result itself."""
     answer: asyncio.Future[T]
     result: T | None = None
     problem: Problem | None = None
@@ -157,12 +159,17 @@ class Leading:
             raise Unavailable("what there is to tell was not stored, or nobody knows; try again")
         return answer
 
-    async def do(self, work: Callable[[Engine, int], T], entry: AuditEntry) -> T:
-        """Does something to the state; returns when it is stored."""
+    async def do(
+        self,
+        work: Callable[[Engine, int], T],
+        entry: AuditEntry,
+        stored: Callable[[Engine, T], T] | None = None,
+    ) -> T:
+        """Does something to the state; returns when it is stored, with what is decided at once."""
         if self._engine is None:
             raise NoLeader(retry_after=1.0)
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._calls.append(_Call(work, entry, answer))
+        self._calls.append(_Call(work, entry, stored, answer))
         self._rung.set()
         return await answer
 
@@ -244,7 +251,7 @@ class Leading:
         self._engines.stored()
         self._stored(effects)
         for call in calls:
-            _answer(call)
+            _answer(call, engine)
         if more or self._calls:
             self._rung.set()
 
@@ -346,13 +353,13 @@ def _work(call: _Call[Any], engine: Engine, now: int) -> None:
         call.problem = problem
 
 
-def _answer(call: _Call[Any]) -> None:
+def _answer(call: _Call[Any], engine: Engine) -> None:
     if call.answer.done():
         return
     if call.problem is not None:
         call.answer.set_exception(call.problem)
     else:
-        call.answer.set_result(call.result)
+        call.answer.set_result(call.stored(engine, call.result) if call.stored else call.result)
 
 
 def _fail(call: _Call[Any], problem: Problem) -> None:

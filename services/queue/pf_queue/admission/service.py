@@ -104,7 +104,7 @@ class Workloads:
             _require_same(engine, state)
             return [_tried(_submit, engine, spec, aside[spec.key], over, now) for spec in specs]
 
-        return await self._leading.do(work, entry)
+        return await self._leading.do(work, entry, _as_stored)
 
     async def release(self, endings: Sequence[Ending], entry: AuditEntry) -> Sequence[Record | Problem]:
         """Ends attempts; each by itself."""
@@ -269,6 +269,11 @@ def _submit(engine: Engine, spec: Spec, aside: Record | None, over: Mapping[str,
     if known is None or known.id in engine.records:
         return engine.submit(spec, now)
     return submitted_before(known, spec)
+
+
+def _as_stored(engine: Engine, found: Sequence[Record | Problem]) -> Sequence[Record | Problem]:
+    """As they stand now: there may have been room for some at once."""
+    return [each if isinstance(each, Problem) else engine.records.get(each.id, each) for each in found]
 
 
 def _release(engine: Engine, ending: Ending, over: Mapping[str, Record], now: int) -> Record:
