@@ -11,7 +11,9 @@ from typing import Any
 from paddleflow.problems import Problem, Unavailable
 from pf_job.driving import steps
 from pf_job.driving.book import Book
+from pf_job.driving.gathering import gathered
 from pf_job.driving.hearing import compare
+from pf_job.driving.launching import Launching, Preparation
 from pf_job.driving.ports import Admission, AttemptKey
 from pf_job.driving.seeing import Judge, see
 from pf_job.jobs.domain import ENDED, Job
@@ -48,7 +50,7 @@ class Driver:
     admission: Admission
     runtimes: Mapping[str, Runtime]
     """By cluster."""
-    preparation: steps.Preparation
+    preparation: Preparation
     judge: Judge
     amiss: asyncio.Event
     """Set when events of the queue service are missing for good."""
@@ -76,7 +78,7 @@ class Driver:
     def _steps(self) -> Sequence[Step]:
         return (
             lambda: steps.submit(self.book, self.admission),
-            lambda: steps.launch(self.book, self.preparation, self),
+            Launching(self.book, self.preparation, self, self.clock).step,
             lambda: steps.halt(self.book, self),
             lambda: steps.release(self.book, self.admission),
         )
@@ -121,7 +123,7 @@ class Driver:
         """Sees what a runtime tells until it tells no more; whom it does not know is lost."""
         missing = await self._with_replicas(cluster)
         listing = True
-        async for sightings in runtime.watch():
+        async for sightings in gathered(runtime.watch()):
             if not sightings and listing:
                 listing = False
                 sightings = [Sighting(key=key, phase=Phase.LOST) for key in missing]

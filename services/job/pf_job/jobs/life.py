@@ -192,9 +192,11 @@ def _launched(life: Life, _: _Moment) -> Life:
 
 
 def _running(life: Life, moment: _Moment) -> Life:
+    # Whoever has all replicas is owed none.
+    launched = replace(life, stage=Stage.WATCH)
     if life.state is State.RUNNING:
-        return life
-    return replace(life, state=State.RUNNING, start_time=moment.now, message="")
+        return launched
+    return replace(launched, state=State.RUNNING, start_time=moment.now, message="")
 
 
 def _ended(life: Life, moment: _Moment) -> Life:

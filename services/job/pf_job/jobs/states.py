@@ -100,7 +100,7 @@ STAGES: Mapping[Stage, Mapping[Kind, frozenset[Stage]]] = {
     Stage.LAUNCH: {
         Kind.ADMITTED: frozenset({Stage.LAUNCH}),
         Kind.LAUNCHED: frozenset({Stage.WATCH}),
-        Kind.RUNNING: frozenset({Stage.LAUNCH}),
+        Kind.RUNNING: frozenset({Stage.WATCH}),
         Kind.ENDED: frozenset({Stage.HALT}),
         Kind.STOPPED: frozenset({Stage.HALT}),
         Kind.EVICTED: frozenset({Stage.HALT}),
