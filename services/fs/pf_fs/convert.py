@@ -89,7 +89,7 @@ def draft_of(caller: Principal, message: fs_pb2.Filesystem) -> Draft:
         properties=dict(message.properties),
     )
     if found := tuple(_violations(draft))[:MOST_VIOLATIONS]:
-        raise (_problem_of(draft.url)).of(*found)
+        raise _problem_of(draft.url).of(*found)
     return draft
 
 

@@ -33,14 +33,12 @@ class Teller:
 
     async def changes(self, event: Event) -> Sequence[fs_pb2.FilesystemEvent]:
         """What an event means; often nothing."""
-        match event.fact.type:
-            case type_ if type_ == FILESYSTEM_EVENT:
-                told = fs_pb2.FilesystemEvent.FromString(event.fact.payload)
-                return [told] if self._user in (None, told.filesystem.owner) else []
-            case type_ if type_ == GRANT_EVENT:
-                return self._shared(fs_pb2.FilesystemGrantEvent.FromString(event.fact.payload))
-            case _:
-                return []
+        if event.fact.type == GRANT_EVENT:
+            return self._shared(fs_pb2.FilesystemGrantEvent.FromString(event.fact.payload))
+        if event.fact.type != FILESYSTEM_EVENT:
+            return []
+        told = fs_pb2.FilesystemEvent.FromString(event.fact.payload)
+        return [told] if self._user in (None, told.filesystem.owner) else []
 
     def _shared(self, event: fs_pb2.FilesystemGrantEvent) -> Sequence[fs_pb2.FilesystemEvent]:
         # Another access to what is seen already makes no difference to the filesystem.
