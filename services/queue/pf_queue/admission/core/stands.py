@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import TypeAlias
 
 from pf_queue.admission.core.amounts import Vector
@@ -20,6 +20,13 @@ InLine: TypeAlias = tuple[Order, str]
 """A workload that waits at a place, and where it stands there."""
 Front: TypeAlias = tuple[InLine, Shape]
 """Who is first of a shape; nobody is twice, so that shapes are never compared."""
+
+NO_OFFER = (None, 0)
+AHEAD = 16
+"""Lines of a queue that are looked at in any case if they are before the one whose turn it is: who is held up there is
+known the sooner."""
+CROWD = 1024
+"""Each time a heap has grown by so many, the entries are taken out that stand for nobody any more."""
 
 
 class Stand:
@@ -131,6 +138,20 @@ class Stand:
         fronts = self.fronts[tier]
         return fronts[0] if fronts else None
 
+    def only_front(self) -> Shape | None:
+        """Takes back what is sent of all who wait here but the first, and says what that one wants."""
+        front = self.front(Tier.BASE)
+        for other in [other for other in self.offers if other.own and other.tier is Tier.BASE]:
+            if front is None or other is not front[1]:
+                del self.offers[other]
+                self.touch()
+        return front[1] if front else None
+
+    def beside(self, shapes: Iterable[Shape]) -> Iterator[Shape]:
+        """What others want who stand behind one of these, or the same behind others."""
+        for shape in shapes:
+            yield from (*self.variants.get(shape, ()), *self.behind.get(shape, ()))
+
     def before(self, shape: Shape) -> Iterator[Front]:
         """The other shapes of whose line the first comes before the first of this one, whether there is room or not."""
         for front in self.fronts[shape.tier]:
@@ -195,6 +216,14 @@ class Stand:
 
 Entry: TypeAlias = tuple[Key, int, Stand, Shape]
 """A candidate from the place below: its key, the number of the entry, that place, and its shape there."""
+
+
+def add(group: list[Entry], entry: Entry) -> None:
+    """One more candidate from below."""
+    heappush(group, entry)
+    if len(group) % CROWD == 0:
+        group[:] = [each for each in group if each[2].offers.get(each[3], NO_OFFER)[1] == each[1]]
+        heapify(group)
 
 
 @dataclass(frozen=True, slots=True)

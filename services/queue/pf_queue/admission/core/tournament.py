@@ -16,23 +16,17 @@ lower bound, and is looked at again when its entry comes to the top. What makes 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from heapq import heapify, heappop, heappush, heapreplace
+from heapq import heappop, heappush, heapreplace
 from itertools import islice
 
 from pf_queue.admission.core.ledger import Ledger
 from pf_queue.admission.core.places import Admission, Place, Tree
 from pf_queue.admission.core.shapes import Shape, Shapes
-from pf_queue.admission.core.stands import Entry, Key, Stand
+from pf_queue.admission.core.stands import AHEAD, NO_OFFER, Entry, Key, Stand, add
 from pf_queue.admission.core.wishes import Tier
 
-_NONE = (None, 0)
 INNER = 16
 """Places below which there are others, of which one look asks who would be first there."""
-AHEAD = 16
-"""Lines of a queue that are looked at in any case if they are before the one whose turn it is: who is held up there is
-known the sooner."""
-CROWD = 1024
-"""Each time a heap has grown by so many, the entries are taken out that stand for nobody any more."""
 
 
 class Tournament:
@@ -108,10 +102,7 @@ class Tournament:
             for shape in freed:
                 del stand.blocked[shape]
                 stand.freed[shape] = None
-            again = [
-                variant for shape in freed for variant in (*stand.variants.get(shape, ()), *stand.behind.get(shape, ()))
-            ]
-            anew = dict.fromkeys((*freed, *again, *sent))
+            anew = dict.fromkeys((*freed, *stand.beside(freed), *sent))
             moved = [seen for shape in self._better(stand) if shape not in anew and (seen := self._lower(stand, shape))]
             sent = [*moved, *(seen for shape in anew if (seen := self._send(stand, shape)))]
 
@@ -128,7 +119,7 @@ class Tournament:
         root = self.stands[0]
         while self._top:
             key, number, shape = self._top[0]
-            if root.offers.get(shape, _NONE)[1] != number:
+            if root.offers.get(shape, NO_OFFER)[1] != number:
                 heappop(self._top)
                 continue
             if shape.plain in root.blocked or not self._fits(root, shape):
@@ -246,7 +237,7 @@ class Tournament:
         if plain not in stand.blocked:
             stand.blocked[plain] = None
             # If there was room for a moment and others took it, its leader is who it was.
-            if stand.freed.pop(plain, _NONE) is _NONE:
+            if stand.freed.pop(plain, NO_OFFER) is NO_OFFER:
                 self._fresh[stand, plain] = None
             for behind in list(stand.behind.get(plain, ())):
                 self._present(stand, behind)
@@ -293,14 +284,10 @@ class Tournament:
         is, whatever its shape.
         """
         if stand.place.strict and shape.own and shape.tier is Tier.BASE:
-            front = stand.front(Tier.BASE)
-            for other in [other for other in stand.offers if other.own and other.tier is Tier.BASE]:
-                if front is None or other is not front[1]:
-                    del stand.offers[other]
-                    stand.touch()
+            front = stand.only_front()
             if front is None:
                 return None
-            shape = front[1]
+            shape = front
         if shape.plain in stand.blocked:
             self._fresh[stand, shape.plain] = None
             return None
@@ -342,9 +329,7 @@ class Tournament:
             return None
         number = self._number
         group = above.groups.setdefault(seen, [])
-        heappush(group, (key, number, stand, shape))
-        if len(group) % CROWD == 0:
-            _thin_out(group)
+        add(group, (key, number, stand, shape))
         if seen.behind is not None:
             above.register(seen)
             if seen.behind not in above.blocked and not self._fits(above, seen.behind):
@@ -380,8 +365,7 @@ class Tournament:
         return (self._rank(stand, shape), -stand.place.priority, *best)
 
     def _rank(self, stand: Stand, shape: Shape) -> float:
-        ledger = self._ledger
-        return (ledger.standing if stand.inner else ledger.rank)(stand.place, shape.amounts)
+        return (self._ledger.standing if stand.inner else self._ledger.rank)(stand.place, shape.amounts)
 
     def _head(self, stand: Stand, shape: Shape) -> Entry | None:
         """The best of a shape from below."""
@@ -414,8 +398,3 @@ class Tournament:
         if not self._ledger.fits(stand.place, shape.amounts, shape.need):
             return False
         return stand.place.per_user is None or not stand.over_user_limit(shape)
-
-
-def _thin_out(group: list[Entry]) -> None:
-    group[:] = [entry for entry in group if entry[2].offers.get(entry[3], _NONE)[1] == entry[1]]
-    heapify(group)
