@@ -15,12 +15,13 @@ and ``key`` (paths of PEM files; relative ones are looked up beside the configur
 
     [services]
     fs = 127.0.0.1:18998
+    job = 127.0.0.1:18997
 
 Every key can be given as a variable: PADDLEFLOW_USER, PADDLEFLOW_PASSWORD, PADDLEFLOW_TOKEN,
 PADDLEFLOW_SERVER_HOST, PADDLEFLOW_SERVER_PORT, PADDLEFLOW_TLS, PADDLEFLOW_CA, PADDLEFLOW_CERT, PADDLEFLOW_KEY.
-PADDLEFLOW_FS_SERVER is the address of the service `fs`. PADDLEFLOW_CONFIG names the file. A PADDLEFLOW_USER who is not
-the user of the file takes neither the password nor the token that are in it, and with another server than that of the
-file its services do not count.
+PADDLEFLOW_FS_SERVER is the address of the service `fs`, PADDLEFLOW_JOB_SERVER that of `job`. PADDLEFLOW_CONFIG names
+the file. A PADDLEFLOW_USER who is not the user of the file takes neither the password nor the token that are in it, and
+with another server than that of the file its services do not count.
 """
 
 from __future__ import annotations

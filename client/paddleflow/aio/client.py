@@ -11,6 +11,7 @@ from paddleflow.address import ENTRANCE, SERVICES
 from paddleflow.aio.audit import Audit, Info
 from paddleflow.aio.clusters import Clusters, Flavours
 from paddleflow.aio.filesystems import Filesystems
+from paddleflow.aio.jobs import Jobs
 from paddleflow.aio.queues import Queues
 from paddleflow.aio.session import Session
 from paddleflow.aio.users import Grants, Tokens, Users
@@ -40,6 +41,7 @@ class AsyncPaddleFlow:
         self.queues = Queues(session)
         self.workloads = Workloads(session)
         self.filesystems = Filesystems(session, at["fs"])
+        self.jobs = Jobs(session, at["job"])
         self.audit = Audit(session, at)
 
     async def __aenter__(self) -> Self:
