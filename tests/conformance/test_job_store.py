@@ -236,6 +236,7 @@ async def test_tasks_are_kept_and_replaced(kept: Kept) -> None:
         machine="m",
         signal=9,
         accelerators=(0, 3),
+        ports={"trainer": 36000},
         start_time=NOW,
         finish_time=NOW + HOUR,
     )
@@ -255,6 +256,15 @@ async def test_tasks_are_kept_and_replaced(kept: Kept) -> None:
 
 def happening(job_id: str, what: str) -> Happening:
     return Happening(job=job_id, number=0, time=NOW, attempt=1, state=State.PENDING, what=what, role="worker", index=2)
+
+
+async def test_ports_are_known_as_long_as_somebody_may_listen_on_them(kept: Kept) -> None:
+    database, store = kept
+    await keep(kept, job("a"))
+    over = task("a", 0, state=TaskState.SUCCEEDED, ports={"x": 1})
+    async with database.change(job_lock("a")) as change:
+        await store.put_tasks(change, [over, task("a", 1, ports={"x": 2, "y": 3}), task("a", 2)])
+    assert await store.ports(database.newest) == {2, 3}
 
 
 async def test_happenings_are_numbered_as_they_come(kept: Kept) -> None:

@@ -114,6 +114,8 @@ class Task:
     status: int | None = None
     signal: int | None = None
     accelerators: tuple[int, ...] = ()
+    ports: Mapping[str, int] = field(default_factory=dict)
+    """What it listens on, by the names that its role has for them; chosen before it starts for the first time."""
     start_time: datetime | None = None
     finish_time: datetime | None = None
 

@@ -249,6 +249,10 @@ def _late(life: Life, moment: _Moment) -> Life:
             return replace(life, stage=Stage.HALT, ending=event.ending, message=event.message)
 
 
+def _restarted(life: Life, _: _Moment) -> Life:
+    return replace(life, stage=Stage.LAUNCH)
+
+
 def _halted(life: Life, _: _Moment) -> Life:
     return replace(life, stage=Stage.ENDING)
 
@@ -317,6 +321,7 @@ EFFECTS: Mapping[Kind, Effect] = MappingProxyType(
         Kind.STOPPED: _stopped,
         Kind.EVICTED: _evicted,
         Kind.LATE: _late,
+        Kind.RESTARTED: _restarted,
         Kind.HALTED: _halted,
         Kind.GONE: _gone,
         Kind.RELEASED: _released,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from pf_job.jobs.domain import Happening, Job, JobFilter, Task, TaskKey
+from pf_job.jobs.domain import ENDED, Happening, Job, JobFilter, Task, TaskKey
 from pf_job.jobs.life import due
 from pf_job.jobs.states import Stage
 from pf_kit.memory import tables
@@ -88,6 +88,10 @@ class MemoryJobStore:
 
     async def put_tasks(self, change: Change, tasks: Sequence[Task]) -> None:
         tables(change).table("tasks").update({task.key: task for task in tasks})
+
+    async def ports(self, view: View) -> frozenset[int]:
+        stored: dict[TaskKey, Task] = tables(view).table("tasks")
+        return frozenset(port for task in stored.values() if task.state not in ENDED for port in task.ports.values())
 
     async def note(self, change: Change, happenings: Sequence[Happening]) -> None:
         stored: dict[str, tuple[Happening, ...]] = tables(change).table("happenings")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
-from pf_job.jobs.domain import Happening, Job, JobFilter, Part, Task, TaskKey, TaskState
+from pf_job.jobs.domain import ENDED, Happening, Job, JobFilter, Part, Task, TaskKey, TaskState
 from pf_job.jobs.life import Ending, Grant, Life, due
 from pf_job.jobs.states import Stage, State
 from pf_job.specs.domain import JobSpec, JobType
@@ -90,6 +90,9 @@ class PostgresJobStore:
     async def put_tasks(self, change: Change, tasks: Sequence[Task]) -> None:
         if tasks:
             await rows(change).execute(self._sql["put_tasks"], *_columns([_task_values(task) for task in tasks]))
+
+    async def ports(self, view: View) -> frozenset[int]:
+        return frozenset(row["port"] for row in await rows(view).fetch(self._sql["ports"], list(ENDED)))
 
     async def note(self, change: Change, happenings: Sequence[Happening]) -> None:
         if happenings:
@@ -219,6 +222,7 @@ def _task_values(task: Task) -> Sequence[object]:
         task.status,
         task.signal,
         json.dumps(task.accelerators),
+        json.dumps(dict(task.ports)),
         task.start_time,
         task.finish_time,
     )
@@ -233,6 +237,7 @@ def _task(row: Row) -> Task:
         status=row["status"],
         signal=row["signal"],
         accelerators=tuple(row["accelerators"]),
+        ports=row["ports"],
         start_time=row["start_time"],
         finish_time=row["finish_time"],
     )

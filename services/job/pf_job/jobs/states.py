@@ -71,6 +71,8 @@ class Kind(StrEnum):
     """A time limit is over."""
     HALTED = "halted"
     """Its runtime has been told to end its replicas."""
+    RESTARTED = "restarted"
+    """Some of its replicas are to be started again."""
     GONE = "gone"
     """None of its replicas is left."""
     RELEASED = "released"
@@ -101,6 +103,7 @@ STAGES: Mapping[Stage, Mapping[Kind, frozenset[Stage]]] = {
         Kind.ADMITTED: frozenset({Stage.LAUNCH}),
         Kind.LAUNCHED: frozenset({Stage.WATCH}),
         Kind.RUNNING: frozenset({Stage.WATCH}),
+        Kind.RESTARTED: frozenset({Stage.LAUNCH}),
         Kind.ENDED: frozenset({Stage.HALT}),
         Kind.STOPPED: frozenset({Stage.HALT}),
         Kind.EVICTED: frozenset({Stage.HALT}),
@@ -109,6 +112,7 @@ STAGES: Mapping[Stage, Mapping[Kind, frozenset[Stage]]] = {
     Stage.WATCH: {
         Kind.ADMITTED: frozenset({Stage.LAUNCH}),
         Kind.RUNNING: frozenset({Stage.WATCH}),
+        Kind.RESTARTED: frozenset({Stage.LAUNCH}),
         Kind.ENDED: frozenset({Stage.HALT}),
         Kind.STOPPED: frozenset({Stage.HALT}),
         Kind.EVICTED: frozenset({Stage.HALT}),

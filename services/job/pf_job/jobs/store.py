@@ -66,6 +66,9 @@ class JobStore(Protocol):
     async def put_tasks(self, change: Change, tasks: Sequence[Task]) -> None:
         """Keeps tasks, in the place of those that there are."""
 
+    async def ports(self, view: View) -> frozenset[int]:
+        """All that tasks listen on which are not over."""
+
     async def note(self, change: Change, happenings: Sequence[Happening]) -> None:
         """Keeps happenings. Their numbers are given out here, whatever they say, in this order."""
 

@@ -106,28 +106,37 @@ update lives set update_time = $2, version = nextval('job_version') where id = $
 delete from jobs where id = any ($1)
 
 -- tasks --
-select job, attempt, role, index, restart, state, message, machine, status, signal, accelerators, start_time, finish_time
+select
+    job, attempt, role, index, restart, state, message, machine, status, signal, accelerators, ports, start_time,
+    finish_time
 from tasks
 where job = any ($1) and ($2 = 0 or attempt = $2)
 order by job, attempt, role, index, restart
 
 -- put_tasks --
 insert into tasks (
-    job, attempt, role, index, restart, state, message, machine, status, signal, accelerators, start_time, finish_time
+    job, attempt, role, index, restart, state, message, machine, status, signal, accelerators, ports, start_time,
+    finish_time
 )
 select
     job, attempt, role, index, restart, state, message, machine, status, signal,
-    array(select jsonb_array_elements_text(accelerators::jsonb)::integer), start_time, finish_time
+    array(select jsonb_array_elements_text(accelerators::jsonb)::integer), ports::jsonb, start_time, finish_time
 from unnest(
     $1::text[], $2::integer[], $3::text[], $4::integer[], $5::integer[], $6::text[], $7::text[], $8::text[],
-    $9::integer[], $10::integer[], $11::text[], $12::timestamptz[], $13::timestamptz[]
+    $9::integer[], $10::integer[], $11::text[], $12::text[], $13::timestamptz[], $14::timestamptz[]
 ) as given (
-    job, attempt, role, index, restart, state, message, machine, status, signal, accelerators, start_time, finish_time
+    job, attempt, role, index, restart, state, message, machine, status, signal, accelerators, ports, start_time,
+    finish_time
 )
 on conflict (job, attempt, role, index, restart) do update
 set state = excluded.state, message = excluded.message, machine = excluded.machine, status = excluded.status,
-    signal = excluded.signal, accelerators = excluded.accelerators, start_time = excluded.start_time,
-    finish_time = excluded.finish_time
+    signal = excluded.signal, accelerators = excluded.accelerators, ports = excluded.ports,
+    start_time = excluded.start_time, finish_time = excluded.finish_time
+
+-- ports --
+select value::integer as port
+from tasks cross join lateral jsonb_each_text(ports)
+where state <> all ($1) and ports <> '{}'
 
 -- note --
 with given as (

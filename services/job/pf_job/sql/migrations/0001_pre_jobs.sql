@@ -71,11 +71,14 @@ create table tasks (
     status integer,
     signal integer,
     accelerators integer[] not null,
+    ports jsonb not null,
     start_time timestamptz,
     finish_time timestamptz,
     primary key (job, attempt, role, index, restart)
 ) with (fillfactor = 70);
 comment on table tasks is 'Each start of each replica.';
+comment on column tasks.ports is 'What it listens on, by name.';
+create index tasks_ports on tasks (state) where ports <> '{}';
 
 create table happenings (
     job text collate "C" not null references jobs on delete cascade,
