@@ -121,8 +121,8 @@ async def test_a_second_stop_can_only_shorten_the_grace(runtime: Runtime) -> Non
 
 async def test_what_was_stopped_before_it_began_never_begins(runtime: Runtime) -> None:
     replica = launch("echo here")
-    await runtime.stop([replica.key], 0)
     for _ in range(2):
+        assert await runtime.stop([replica.key], 0) == [replica.key]
         (refused,) = await runtime.start([replica])
         assert refused.key == replica.key
         assert isinstance(refused.problem, FailedPrecondition)
@@ -132,7 +132,7 @@ async def test_what_was_stopped_before_it_began_never_begins(runtime: Runtime) -
 async def test_to_stop_what_is_over_changes_nothing(runtime: Runtime) -> None:
     replica = launch("exit 4")
     await ended(runtime, replica)
-    await runtime.stop([replica.key], 0)
+    assert await runtime.stop([replica.key], 0) == []
     assert [seen.status for seen in await everything(runtime)] == [4]
 
 

@@ -81,11 +81,12 @@ class FakeRuntime:
         self._fail(self._faults.after)
         return refused
 
-    async def stop(self, keys: Sequence[ReplicaKey], grace: int) -> None:
+    async def stop(self, keys: Sequence[ReplicaKey], grace: int) -> Sequence[ReplicaKey]:
         self._fail(self._faults.before)
         for key in keys:
             self._stop(key, grace / 1e6)
         self._fail(self._faults.after)
+        return [key for key in keys if key in self._refused]
 
     async def watch(self) -> AsyncIterator[Sequence[Sighting]]:
         self._fail(self._faults.before)

@@ -144,11 +144,12 @@ class Runtime(Protocol):
         What a replica does from here on is seen by `watch`. Raises Unavailable if it is not known what was started.
         """
 
-    async def stop(self, keys: Sequence[ReplicaKey], grace: int) -> None:
+    async def stop(self, keys: Sequence[ReplicaKey], grace: int) -> Sequence[ReplicaKey]:
         """Tells replicas to end, and kills with all their children those that have not in so many microseconds.
 
         A second call can only shorten the grace. Replicas that are over or unknown are passed over; one that is unknown
-        will not start any more, and a later start of it is refused.
+        will not start any more, and a later start of it is refused. Tells which of them have not begun, and never will:
+        `watch` says nothing of these.
         """
 
     def watch(self) -> AsyncIterator[Sequence[Sighting]]:

@@ -47,8 +47,12 @@ class LocalRuntime:
                 refused.append(Refused(translate.key_of(name), translate.problem(reason, message)))
         return refused
 
-    async def stop(self, keys: Sequence[ReplicaKey], grace: int) -> None:
-        await self._ask("stop", keys, grace=grace)
+    async def stop(self, keys: Sequence[ReplicaKey], grace: int) -> Sequence[ReplicaKey]:
+        unbegun: list[ReplicaKey] = []
+        for part in _parts([translate.name_of(key) for key in keys]):
+            told = await self._client.ask({"do": "stop", "names": part, "grace": grace})
+            unbegun += map(translate.key_of, told["unbegun"])
+        return unbegun
 
     async def watch(self) -> AsyncIterator[Sequence[Sighting]]:
         wire = await self._client.wire()
@@ -87,9 +91,9 @@ class LocalRuntime:
         """Lets go of the runner. Replicas go on."""
         await self._client.close()
 
-    async def _ask(self, what: str, keys: Sequence[ReplicaKey], **more: int) -> None:
+    async def _ask(self, what: str, keys: Sequence[ReplicaKey]) -> None:
         for part in _parts([translate.name_of(key) for key in keys]):
-            await self._client.ask({"do": what, "names": part, **more})
+            await self._client.ask({"do": what, "names": part})
 
     def _folder(self, key: ReplicaKey) -> Path:
         return self._data / layout.REPLICAS / translate.name_of(key)

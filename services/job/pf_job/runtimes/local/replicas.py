@@ -96,13 +96,16 @@ class Replicas:
         self._refuse(order.name, refusal)
         return refusal
 
-    def stop(self, name: str, deadline: float) -> None:
-        """Has it end until then, by the clock of the machine's life."""
+    def stop(self, name: str, deadline: float) -> bool:
+        """Has it end until then, by the clock of the machine's life; False if it has not begun, and never will."""
         replica = self._running.get(name)
-        if replica is None:
-            if name not in self._over and not self._is_forgotten(name):
-                self._refuse(name, Refusal("FAILED_PRECONDITION", "it was stopped before it was started"))
-            return
+        if replica is not None:
+            self._end_by(name, replica, deadline)
+        elif name not in self._over and not self._is_forgotten(name):
+            self._refuse(name, Refusal("FAILED_PRECONDITION", "it was stopped before it was started"))
+        return name not in self._refused
+
+    def _end_by(self, name: str, replica: Running, deadline: float) -> None:
         if replica.deadline is not None and replica.deadline <= deadline:
             return
         is_first, replica.deadline = replica.deadline is None, deadline

@@ -99,7 +99,7 @@ class Runner:
                 return {"refused": self._start([Order.of(order) for order in message["orders"]])}
             case "stop":
                 deadline = now() + message["grace"] / 1e6
-                self._for_each(message, lambda name: self._replicas.stop(name, deadline))
+                return {"unbegun": [name for name in message["names"] if not self._replicas.stop(name, deadline)]}
             case "forget":
                 self._for_each(message, self._replicas.forget)
             case "drop":
