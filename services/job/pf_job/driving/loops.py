@@ -79,7 +79,7 @@ class Driver:
         return (
             lambda: steps.submit(self.book, self.admission),
             Launching(self.book, self.preparation, self, self.clock).step,
-            lambda: steps.halt(self.book, self),
+            lambda: steps.halt(self.book, self, self._see),
             lambda: steps.release(self.book, self.admission),
         )
 
@@ -129,9 +129,12 @@ class Driver:
                 sightings = [Sighting(key=key, phase=Phase.LOST) for key in missing]
             for sighting in sightings:
                 missing.pop(sighting.key, None)
-            changed = await see(self.book, self.store, self.judge, sightings)
+            changed = await self._see(sightings)
             await self._report([job for job in changed if job.life.state is State.RUNNING])
         raise Unavailable("the runtime ended its answer; it is asked again")
+
+    async def _see(self, sightings: Sequence[Sighting]) -> Sequence[Job]:
+        return await see(self.book, self.store, self.judge, sightings)
 
     async def _with_replicas(self, cluster: str) -> dict[ReplicaKey, None]:
         """The replicas that the runtime of a cluster must know."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
 from paddleflow.problems import Unavailable
@@ -15,13 +15,16 @@ from pf_job.jobs.domain import Job
 from pf_job.jobs.life import Ending, Event, Grant
 from pf_job.jobs.states import Kind, Stage
 from pf_job.jobs.telling import News, expected
-from pf_job.runtimes.port import ReplicaKey, Runtime
+from pf_job.runtimes.port import Phase, ReplicaKey, Runtime, Sighting
 from pf_job.specs.defaults import GRACE
 
 logger = logging.getLogger(__name__)
 
 MICROSECONDS = 1_000_000
 """Of a second."""
+UNBEGUN = "was stopped before it began"
+See = Callable[[Sequence[Sighting]], Awaitable[object]]
+"""Notes how replicas were seen."""
 
 
 class Runtimes(Protocol):
@@ -39,7 +42,7 @@ async def submit(book: Book, admission: Admission) -> int:
     return len(jobs)
 
 
-async def halt(book: Book, runtimes: Runtimes) -> int:
+async def halt(book: Book, runtimes: Runtimes, see: See) -> int:
     """Ends the replicas of jobs; tells of how many. Those whose runtime does not answer are left for later."""
     alike: defaultdict[tuple[str, int], list[Job]] = defaultdict(list)
     for job in await book.owed(Stage.HALT):
@@ -47,10 +50,12 @@ async def halt(book: Book, runtimes: Runtimes) -> int:
     news: list[News] = []
     for (cluster, patience), jobs in alike.items():
         try:
-            await runtimes.of(cluster).stop([key for job in jobs for key in _replicas(job)], patience)
+            unbegun = await runtimes.of(cluster).stop([key for job in jobs for key in _replicas(job)], patience)
         except Unavailable as problem:
             logger.warning("a runtime does not answer", extra={"cluster": cluster, "why": problem.message})
         else:
+            # First, so that a job of which this was not noted is halted again.
+            await see([Sighting(key=key, phase=Phase.LOST, message=UNBEGUN) for key in unbegun])
             news += [News(job.id, Event(kind=Kind.HALTED, attempt=job.life.attempt)) for job in jobs]
     await book.tell(news)
     return len(news)
