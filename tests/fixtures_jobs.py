@@ -10,6 +10,7 @@ import pytest
 
 from fixtures_queue import own_service
 from paddleflow.channel import open_channel
+from paddleflow.fs.v1 import fs_pb2
 from paddleflow.job.v1 import job_pb2
 from support.callers import Caller, methods_of
 from support.fs_process import FsProcess
@@ -18,6 +19,7 @@ from support.queue_process import ROOT_PASSWORD
 from support.servers import PostgresServer, ValkeyServer
 
 METHODS = methods_of(job_pb2.DESCRIPTOR.services_by_name.values())
+FS_METHODS = methods_of(fs_pb2.DESCRIPTOR.services_by_name.values())
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class JobSite:
     root: Caller
     queues: Caller
     """Root, at the queue service."""
+    filesystems: Caller
+    """Root, at the filesystem service."""
     tag: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
     """In all names of the test."""
 
@@ -49,5 +53,14 @@ def job_process(postgres_server: PostgresServer, valkey_server: ValkeyServer) ->
 async def job_site(job_process: JobProcess) -> AsyncIterator[JobSite]:
     """The running service, as root calls it."""
     secret = job_process.queue.log_in("root", ROOT_PASSWORD)
-    async with open_channel(job_process.address, None) as jobs, open_channel(job_process.queue.address, None) as queues:
-        yield JobSite(job_process, Caller(jobs, secret, "", METHODS), Caller(queues, secret))
+    async with (
+        open_channel(job_process.address, None) as jobs,
+        open_channel(job_process.queue.address, None) as queues,
+        open_channel(job_process.fs.address, None) as filesystems,
+    ):
+        yield JobSite(
+            job_process,
+            Caller(jobs, secret, "", METHODS),
+            Caller(queues, secret),
+            Caller(filesystems, secret, "", FS_METHODS),
+        )

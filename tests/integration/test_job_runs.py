@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from pathlib import Path
 from typing import Any
 
 from fixtures_jobs import JobSite
+from paddleflow.fs.v1 import fs_pb2
 from paddleflow.job.v1 import job_pb2, spec_pb2
 from paddleflow.problems import JobStateConflict
 from paddleflow.queue.v1 import queue_pb2
@@ -22,6 +24,25 @@ OVER = frozenset(
 )
 
 
+MEET = """
+import os, socket, time
+rank, size = int(os.environ["PADDLE_TRAINER_ID"]), int(os.environ["PADDLE_TRAINERS_NUM"])
+host, port = os.environ["PADDLE_TRAINER_ENDPOINTS"].split(",")[0].split(":")
+if rank == 0:
+    with socket.create_server((host, int(port))) as server:
+        for _ in range(size - 1):
+            server.accept()[0].sendall(b"met")
+else:
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            peer = socket.create_connection((host, int(port)))
+            break
+        except OSError:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    assert peer.recv(3) == b"met"
+"""
 CORES = {"amounts": {"cpu": 2_000, "memory": 2**20}}
 """All cores that a test machine surely has; replicas of two such jobs never run at once."""
 
@@ -112,6 +133,70 @@ async def test_a_job_is_pushed_out_by_a_guarantee_and_runs_again(job_site: JobSi
         (1, job_pb2.TASK_STATE_STOPPED),
         (2, job_pb2.TASK_STATE_STOPPED),
     ]
+
+
+async def test_the_workers_of_a_collective_job_meet(job_site: JobSite) -> None:
+    """Rank 0 listens where all were told that it does, and the other one reaches it."""
+    worker = spec_pb2.Member(role=spec_pb2.ROLE_WORKER, replicas=2)
+    program = ["python3", "-c", MEET]
+    made = await create(job_site, "", args=program, framework=spec_pb2.FRAMEWORK_PADDLE, members=[worker], **small())
+    over = await until(job_site, made.id, *OVER)
+    assert (over.state, over.message) == (job_pb2.JOB_STATE_SUCCEEDED, "")
+    assert [(role.role, role.succeeded) for role in over.roles] == [(spec_pb2.ROLE_WORKER, 2)]
+
+
+async def test_parameter_servers_are_ended_when_the_workers_are_done(job_site: JobSite) -> None:
+    members = [
+        spec_pb2.Member(role=spec_pb2.ROLE_PSERVER, replicas=1, command="sleep 1000"),
+        spec_pb2.Member(role=spec_pb2.ROLE_WORKER, replicas=1, command='test -n "$PADDLE_PSERVERS_IP_PORT_LIST"'),
+    ]
+    made = await create(job_site, "", framework=spec_pb2.FRAMEWORK_PADDLE, members=members, **small())
+    over = await until(job_site, made.id, *OVER)
+    assert (over.state, over.message) == (job_pb2.JOB_STATE_SUCCEEDED, "")
+    tasks = (await job_site.root(job_pb2.ListTasksRequest(id=made.id))).tasks
+    assert {task.role: task.state for task in tasks} == {
+        spec_pb2.ROLE_PSERVER: job_pb2.TASK_STATE_STOPPED,
+        spec_pb2.ROLE_WORKER: job_pb2.TASK_STATE_SUCCEEDED,
+    }
+
+
+async def test_one_that_fails_takes_the_others_along(job_site: JobSite) -> None:
+    members = [
+        spec_pb2.Member(role=spec_pb2.ROLE_PSERVER, replicas=1, command="sleep 1000"),
+        spec_pb2.Member(
+            role=spec_pb2.ROLE_WORKER, replicas=2, command='[ "$PADDLE_TRAINER_ID" = 0 ] && exit 7; sleep 1000'
+        ),
+    ]
+    made = await create(job_site, "", framework=spec_pb2.FRAMEWORK_PADDLE, members=members, **small())
+    over = await until(job_site, made.id, *OVER)
+    assert (over.state, over.message) == (job_pb2.JOB_STATE_FAILED, "worker 0 ended with exit status 7")
+    assert [role.failed for role in over.roles] == [1, 2]
+
+
+async def test_a_replica_is_started_again_where_that_is_asked_for(job_site: JobSite, tmp_path: Path) -> None:
+    folder = await shared_folder(job_site, tmp_path)
+    command = 'echo x >> starts; [ "$(wc -l < starts)" = 3 ]'
+    env = {"PF_JOB_RESTART_POLICY": "OnFailure"}
+    made = await create(job_site, command, env=env, fs={"name": folder}, **small())
+    over = await until(job_site, made.id, *OVER)
+    assert (over.state, over.attempt) == (job_pb2.JOB_STATE_SUCCEEDED, 1)
+    tasks = (await job_site.root(job_pb2.ListTasksRequest(id=made.id))).tasks
+    failed, well = job_pb2.TASK_STATE_FAILED, job_pb2.TASK_STATE_SUCCEEDED
+    assert [(task.restarts, task.state) for task in tasks] == [(0, failed), (1, failed), (2, well)]
+    assert (tmp_path / "starts").read_text() == "x\n" * 3
+
+
+async def shared_folder(site: JobSite, folder: Path) -> str:
+    """The name of a new filesystem whose files lie in a folder, which every job may write to."""
+    folder.chmod(0o777)
+    draft = fs_pb2.Filesystem(name=f"data-{site.tag}", url=f"local://{folder}")
+    made: fs_pb2.Filesystem = (await site.filesystems(fs_pb2.CreateFilesystemRequest(filesystem=draft))).filesystem
+    return made.name
+
+
+def small() -> dict[str, Any]:
+    """Little enough that several fit on a test machine."""
+    return {"flavour": {"amounts": {"amounts": {"cpu": 100, "memory": 2**20}}}}
 
 
 def queue(site: JobSite, word: str, **fields: Any) -> queue_pb2.Queue:

@@ -14,10 +14,9 @@ from prometheus_client import CollectorRegistry, ProcessCollector
 
 from paddleflow.channel import open_channel
 from paddleflow.common.v1 import event_pb2_grpc
-from paddleflow.job.v1 import job_pb2_grpc, spec_pb2
+from paddleflow.job.v1 import job_pb2_grpc, log_pb2_grpc, spec_pb2
 from pf_job.driving.book import Book
 from pf_job.driving.hearing import QueueEvents
-from pf_job.driving.judging import all_or_nothing
 from pf_job.driving.loops import Driver
 from pf_job.driving.peers_grpc import RemoteAdmission
 from pf_job.driving.preparing import Launches
@@ -28,6 +27,8 @@ from pf_job.jobs.servicer import JobServicer
 from pf_job.jobs.store import JobStore
 from pf_job.jobs.taking import Taking
 from pf_job.jobs.watching import Tellers
+from pf_job.logs.service import Logs
+from pf_job.logs.servicer import LogServicer
 from pf_job.peers_grpc import RemoteFilesystems, RemoteQueues
 from pf_job.runtimes.local.adapter import LocalRuntime
 from pf_job.runtimes.local.settings import RunnerSettings
@@ -93,7 +94,7 @@ class Ground:
 async def main(settings: JobSettings, stop: Stop) -> None:
     """Runs the service until it is told to stop."""
     async with _ground(settings) as ground, _runtimes(settings.local) as runtimes:
-        await serve(_server(settings, ground), _loops(settings, ground, runtimes), stop)
+        await serve(_server(settings, ground, runtimes), _loops(settings, ground, runtimes), stop)
 
 
 @asynccontextmanager
@@ -140,7 +141,7 @@ async def _runtimes(settings: LocalSettings) -> AsyncIterator[Mapping[str, Runti
         await local.close()
 
 
-def _server(settings: JobSettings, ground: Ground) -> ServiceServer:
+def _server(settings: JobSettings, ground: Ground, runtimes: Mapping[str, Runtime]) -> ServiceServer:
     database, install, authenticator = ground.database, ground.install, ground.member.authenticator
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
@@ -159,6 +160,9 @@ def _server(settings: JobSettings, ground: Ground) -> ServiceServer:
     )
     server = ServiceServer(settings.server, service)
     server.add(job_pb2_grpc.add_JobServiceServicer_to_server, _servicer(settings, ground, service))
+    server.add(
+        log_pb2_grpc.add_LogServiceServicer_to_server, _log_servicer(ground, service, Logs(runtimes, ground.clock))
+    )
     return server
 
 
@@ -174,6 +178,17 @@ def _servicer(settings: JobSettings, ground: Ground, service: Service) -> JobSer
         jobs=Jobs(store=store, queues=queues),
         taking=Taking(queues=queues, filesystems=ground.filesystems, kept=settings.kept.jobs),
         clock=ground.clock,
+    )
+
+
+def _log_servicer(ground: Ground, service: Service, logs: Logs) -> LogServicer:
+    return LogServicer(
+        database=service.database,
+        lists=Lists(tokens=service.page_tokens),
+        store=ground.store,
+        jobs=Jobs(store=ground.store, queues=ground.queues),
+        logs=logs,
+        recheck=service.authenticator.recheck,
     )
 
 
@@ -210,7 +225,6 @@ async def _drive(ground: Ground, runtimes: Mapping[str, Runtime], bus: RedisStre
         admission=RemoteAdmission(ground.queue, metadata, ground.clock),
         runtimes=runtimes,
         preparation=Launches(ground.filesystems),
-        judge=all_or_nothing,
         amiss=amiss,
         clock=ground.clock,
     )

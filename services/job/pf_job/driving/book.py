@@ -52,6 +52,15 @@ class Book:
         """The replicas of all attempts."""
         return await self._store.tasks(self._database.newest, ids, 0)
 
+    async def ports(self) -> frozenset[int]:
+        """All that replicas listen on."""
+        return await self._store.ports(self._database.newest)
+
+    async def put_tasks(self, job: Job, tasks: Sequence[Task]) -> None:
+        """Keeps replicas of a job."""
+        async with self.change([job.id]) as change:
+            await self._store.put_tasks(change, tasks)
+
     @asynccontextmanager
     async def change(self, ids: Sequence[str]) -> AsyncIterator[Change]:
         """A change of these jobs, which fails if another instance leads by now."""

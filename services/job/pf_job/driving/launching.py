@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from paddleflow.problems import Problem, Unavailable
 from pf_job.driving.book import Book
+from pf_job.driving.crews import missing_ports, startable, with_ports
+from pf_job.driving.seeing import last_starts
 from pf_job.driving.steps import Runtimes, cluster_of
-from pf_job.jobs.domain import Job
+from pf_job.jobs.domain import Job, Task, TaskKey, TaskState
 from pf_job.jobs.life import Ending, Event
 from pf_job.jobs.states import Kind, Stage
 from pf_job.jobs.telling import News
@@ -26,61 +28,85 @@ PATIENCE = 0.1
 class Preparation(Protocol):
     """The port to what a replica needs before it can start."""
 
-    async def launches(self, job: Job) -> Sequence[Launch]:
-        """The replicas that a job is to have. Raises whatever is in the way."""
+    async def launches(self, job: Job, crew: Sequence[Task], tasks: Sequence[Task]) -> Sequence[Launch]:
+        """The starts of some replicas of a crew. Raises whatever is in the way."""
+
+    def free_ports(self, taken: Collection[int]) -> Iterator[int]:
+        """Ports that replicas can listen on. Raises Unavailable if there are no more."""
 
 
 class Launching:
-    """Starts each job once, and notes it for those of which nothing is seen soon."""
+    """Starts each replica once, and notes it for jobs of which nothing is seen soon."""
 
     def __init__(self, book: Book, preparation: Preparation, runtimes: Runtimes, clock: Clock) -> None:
         self._book = book
         self._preparation = preparation
         self._runtimes = runtimes
         self._clock = clock
-        self._started: dict[tuple[str, int, int], float] = {}
-        """By job, attempt and version of what it holds: when its replicas were started."""
+        self._started: dict[TaskKey, float] = {}
+        """When replicas were started that were not seen to begin yet."""
 
     async def step(self) -> int:
-        """Starts the replicas of jobs; tells of how many. Those whose runtime does not answer are left for later."""
-        owed = {_name(job): job for job in await self._book.owed(Stage.LAUNCH)}
-        self._started = {name: time for name, time in self._started.items() if name in owed}
-        late = self._clock.monotonic() - PATIENCE
-        news = [_launched(owed[name]) for name, time in self._started.items() if time < late]
-        news += await self._launch([job for name, job in owed.items() if name not in self._started])
+        """Starts the replicas of jobs; tells how many got further. What does not answer is left for later."""
+        jobs = await self._book.owed(Stage.LAUNCH)
+        crews = await self._crews(jobs)
+        waiting = {task.key for crew in crews.values() for task in crew if task.state is TaskState.PENDING}
+        self._started = {key: time for key, time in self._started.items() if key in waiting}
+        before = len(self._started)
+        news = [_launched(job) for job in jobs if self._is_launched(crews[job.id])]
+        news += await self._launch([(job, crews[job.id]) for job in jobs])
         await self._book.tell(news)
-        return len(news)
+        return len(news) + len(self._started) - before
 
-    async def _launch(self, jobs: Sequence[Job]) -> list[News]:
-        """Starts jobs; tells of those that cannot be."""
-        launches: defaultdict[str, list[tuple[Job, Sequence[Launch]]]] = defaultdict(list)
+    async def _crews(self, jobs: Sequence[Job]) -> Mapping[str, Sequence[Task]]:
+        tasks = await self._book.tasks([job.id for job in jobs])
+        return {job.id: last_starts(job, [task for task in tasks if task.key.job == job.id]) for job in jobs}
+
+    def _is_launched(self, crew: Sequence[Task]) -> bool:
+        """True if all are started that were not seen to begin, and had time to be."""
+        late = self._clock.monotonic() - PATIENCE
+        waiting = [task.key for task in crew if task.state is TaskState.PENDING]
+        return all(self._started.get(key, late) < late for key in waiting)
+
+    async def _launch(self, jobs: Sequence[tuple[Job, Sequence[Task]]]) -> list[News]:
+        """Starts what can be started; tells of jobs that cannot be."""
+        launches: defaultdict[str, list[Launch]] = defaultdict(list)
         news: list[News] = []
-        for job in jobs:
+        for job, crew in jobs:
+            tasks = [task for task in startable(job, crew) if task.key not in self._started]
             try:
-                launches[cluster_of(job)].append((job, await self._preparation.launches(job)))
+                launches[cluster_of(job)] += await self._prepared(job, crew, tasks) if tasks else []
             except Unavailable as problem:
                 logger.warning("cannot prepare a job yet", extra={"job": job.id, "why": problem.message})
             except Problem as problem:
                 news.append(_failed(job, problem))
+        by_id = {job.id: job for job, _ in jobs}
         for cluster, together in launches.items():
-            news += await self._start(cluster, together)
+            news += [_failed(by_id[id_], problem) for id_, problem in (await self._start(cluster, together)).items()]
         return news
 
-    async def _start(self, cluster: str, together: Sequence[tuple[Job, Sequence[Launch]]]) -> Sequence[News]:
+    async def _prepared(self, job: Job, crew: Sequence[Task], tasks: Sequence[Task]) -> Sequence[Launch]:
+        if missing_ports(job, crew):
+            # Kept before anybody hears of them: whoever starts the others after a crash must tell them the same.
+            before, crew = crew, with_ports(job, crew, self._preparation.free_ports(await self._book.ports()))
+            await self._book.put_tasks(job, [task for task, old in zip(crew, before, strict=True) if task != old])
+        keys = {task.key for task in tasks}
+        return await self._preparation.launches(job, crew, [task for task in crew if task.key in keys])
+
+    async def _start(self, cluster: str, together: Sequence[Launch]) -> Mapping[str, Problem]:
+        """Why jobs cannot be started, if some cannot."""
+        if not together:
+            return {}
         try:
-            runtime = self._runtimes.of(cluster)
-            refusals = await runtime.start([launch for _, launches in together for launch in launches])
+            refusals = await self._runtimes.of(cluster).start(together)
         except Unavailable as problem:
             logger.warning("a runtime does not answer", extra={"cluster": cluster, "why": problem.message})
-            return []
+            return {}
         now = self._clock.monotonic()
-        self._started.update({_name(job): now for job, _ in together})
-        refused = {refusal.key.job: refusal.problem for refusal in refusals}
-        return [_failed(job, refused[job.id]) for job, _ in together if job.id in refused]
-
-
-def _name(job: Job) -> tuple[str, int, int]:
-    return job.id, job.life.attempt, job.life.grant.version if job.life.grant else 0
+        for launch in together:
+            key = launch.key
+            self._started[TaskKey(key.job, key.attempt, key.role, key.index, key.restart)] = now
+        return {refusal.key.job: refusal.problem for refusal in refusals}
 
 
 def _launched(job: Job) -> News:

@@ -15,7 +15,7 @@ from pf_job.driving.gathering import gathered
 from pf_job.driving.hearing import compare
 from pf_job.driving.launching import Launching, Preparation
 from pf_job.driving.ports import Admission, AttemptKey
-from pf_job.driving.seeing import Judge, see
+from pf_job.driving.seeing import see
 from pf_job.jobs.domain import ENDED, Job
 from pf_job.jobs.life import overdue
 from pf_job.jobs.states import Stage, State
@@ -51,7 +51,6 @@ class Driver:
     runtimes: Mapping[str, Runtime]
     """By cluster."""
     preparation: Preparation
-    judge: Judge
     amiss: asyncio.Event
     """Set when events of the queue service are missing for good."""
     clock: Clock
@@ -134,7 +133,7 @@ class Driver:
         raise Unavailable("the runtime ended its answer; it is asked again")
 
     async def _see(self, sightings: Sequence[Sighting]) -> Sequence[Job]:
-        return await see(self.book, self.store, self.judge, sightings)
+        return await see(self.book, self.store, sightings)
 
     async def _with_replicas(self, cluster: str) -> dict[ReplicaKey, None]:
         """The replicas that the runtime of a cluster must know."""

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import random
+import socket
+from collections.abc import Collection, Iterator, Sequence
 from typing import Protocol
 
-from paddleflow.problems import FailedPrecondition
-from pf_job.jobs.domain import Job
-from pf_job.runtimes.port import Ceiling, Launch, Mount, ReplicaKey
-from pf_job.specs import magic
-from pf_job.specs.commands import argv, cwd
-from pf_job.specs.defaults import limits
-from pf_job.specs.domain import CPU, GPU, MEMORY, FilesystemMount, Member
+from paddleflow.problems import Unavailable
+from pf_job.driving.crews import launch, member_of
+from pf_job.jobs.domain import Job, Task
+from pf_job.runtimes.port import Launch, Mount
+from pf_job.specs.domain import FilesystemMount
 
-FOLDER = "/tmp"  # noqa: S108 - that of the replica, which nobody else sees
-"""Where a replica starts that has no filesystem."""
-
-
-class NoCommand(FailedPrecondition):
-    """The job says nothing that could be run."""
-
-    reason = "FAILED_PRECONDITION"
+PORTS = range(20_000, 30_000)
+"""Given to replicas: below those that the kernel gives out by itself, and above those of usual services."""
 
 
 class Mounts(Protocol):
@@ -31,40 +25,38 @@ class Mounts(Protocol):
 
 
 class Launches:
-    """Fulfils `Preparation`."""
+    """Fulfils `Preparation` on this machine."""
 
     def __init__(self, mounts: Mounts) -> None:
         self._mounts = mounts
 
-    async def launches(self, job: Job) -> Sequence[Launch]:
+    async def launches(self, job: Job, crew: Sequence[Task], tasks: Sequence[Task]) -> Sequence[Launch]:
         found: list[Launch] = []
-        held = job.life.grant.replicas if job.life.grant else {}
-        for member in job.spec.crew:
-            mounts = [await self._mounts.describe(job.owner, mount) for mount in member.work.mounts]
-            found += [launch(job, member, index, {}, mounts) for index in range(held.get(member.role, 0))]
+        known: dict[str, Sequence[Mount]] = {}
+        for task in tasks:
+            if task.key.role not in known:
+                wanted = member_of(job, task).work.mounts
+                known[task.key.role] = [await self._mounts.describe(job.owner, mount) for mount in wanted]
+            found.append(launch(job, crew, task, known[task.key.role]))
         return found
 
+    def free_ports(self, taken: Collection[int]) -> Iterator[int]:
+        """Ports on which nobody listens, from anywhere on: whoever comes next shall not find the same."""
+        first = random.randrange(len(PORTS))  # noqa: S311 - not a secret
+        for port in (*PORTS[first:], *PORTS[:first]):
+            if port not in taken and _is_free(port):
+                yield port
+        raise Unavailable("all ports that replicas can have are taken; the job is started when some are free")
 
-def launch(job: Job, member: Member, index: int, told: Mapping[str, str], mounts: Sequence[Mount]) -> Launch:
-    """The start of one replica; `told` is what its framework has to tell it."""
-    work = member.work
-    program = argv(work)
-    if not program:
-        raise NoCommand(
-            f"{member.role} has no command, and a local cluster has no images to take one from; give it one"
-        )
-    # What a replica takes is its share of the machine; a wall stands only where one is asked for.
-    ceiling = {} if work.limit_flavour.empty else limits(work)
-    identity = magic.Identity(job_id=job.id, user=job.owner, namespace="")
-    return Launch(
-        key=ReplicaKey(job.id, job.life.attempt, member.role, index),
-        tenant=job.owner,
-        argv=program,
-        env={**work.env, **told, **magic.variables(identity, job.spec, job.type, None, member)},
-        secret_env=work.secret_env,
-        cwd=cwd(work) or FOLDER,
-        mounts=mounts,
-        ceiling=Ceiling(cpu=ceiling.get(CPU), memory=ceiling.get(MEMORY)),
-        accelerators=work.flavour.amounts.get(GPU, 0),
-        requests=work.flavour.amounts,
-    )
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        return _binds(probe, port)
+
+
+def _binds(probe: socket.socket, port: int) -> bool:
+    try:
+        probe.bind(("", port))
+    except OSError:
+        return False
+    return True

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from pf_job.driving.book import Book
+from pf_job.driving.judging import Judgement, judge, outcome
 from pf_job.jobs.domain import ENDED, Happening, Job, Task, TaskKey, TaskState
-from pf_job.jobs.life import Ending, Event
+from pf_job.jobs.life import Event
 from pf_job.jobs.states import Kind
 from pf_job.jobs.store import JobStore
 from pf_job.jobs.telling import News, expected, tell
@@ -20,21 +21,7 @@ MICROSECONDS = 1_000_000
 """Of a second."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """How an attempt ends by what its replicas did."""
-
-    ending: Ending
-    message: str = ""
-    status: int | None = None
-    """The exit status that decided."""
-
-
-Judge = Callable[[Job, Sequence[Task]], Verdict | None]
-"""Says how an attempt ends by its replicas; None as long as it goes on."""
-
-
-async def see(book: Book, store: JobStore, judge: Judge, sightings: Sequence[Sighting]) -> Sequence[Job]:
+async def see(book: Book, store: JobStore, sightings: Sequence[Sighting]) -> Sequence[Job]:
     """Notes what replicas were seen to do, and lets it happen to their jobs; returns those that changed."""
     by_job: defaultdict[str, dict[TaskKey, Sighting]] = defaultdict(dict)
     for sighting in sightings:
@@ -48,24 +35,28 @@ async def see(book: Book, store: JobStore, judge: Judge, sightings: Sequence[Sig
             tasks[task.key.job].append(task)
         news: list[News] = []
         for job in await store.jobs(change, ids):
-            news += await _see(store, change, judge, job, tasks[job.id], by_job[job.id])
+            news += await _see(store, change, job, tasks[job.id], by_job[job.id])
         return await tell(store, change, news)
 
 
 async def _see(
-    store: JobStore,
-    change: Change,
-    judge: Judge,
-    job: Job,
-    tasks: Sequence[Task],
-    sightings: Mapping[TaskKey, Sighting],
+    store: JobStore, change: Change, job: Job, tasks: Sequence[Task], sightings: Mapping[TaskKey, Sighting]
 ) -> Sequence[News]:
     after = [seen(job, task, sightings[task.key]) if task.key in sightings else task for task in tasks]
     changed = [(old, new) for old, new in zip(tasks, after, strict=True) if old != new]
-    await store.put_tasks(change, [new for _, new in changed])
-    await store.note(change, [_happening(job, new, change) for old, new in changed if _ended_badly(old, new)])
-    mine = [task for task in after if task.key.attempt == job.life.attempt]
-    return [News(job.id, event) for event in events(job, mine, judge)]
+    crew = last_starts(job, after)
+    found = judge(job, crew) if job.life.ending is None else Judgement()
+    anew = [_started_again(task) for task in found.again]
+    await store.put_tasks(change, [*(new for _, new in changed), *anew])
+    badly = [_happening(job, new, f"task-{new.state}", change) for old, new in changed if _ended_badly(old, new)]
+    await store.note(change, [*badly, *(_happening(job, task, "task-restarted", change) for task in anew)])
+    return [News(job.id, event) for event in events(job, crew, found)]
+
+
+def last_starts(job: Job, tasks: Sequence[Task]) -> Sequence[Task]:
+    """The replicas of the attempt that a job is at, each as it was started last."""
+    mine = sorted((task for task in tasks if task.key.attempt == job.life.attempt), key=lambda task: task.key)
+    return list({(task.key.role, task.key.index): task for task in mine}.values())
 
 
 def seen(job: Job, task: Task, sighting: Sighting) -> Task:
@@ -85,24 +76,26 @@ def seen(job: Job, task: Task, sighting: Sighting) -> Task:
     return replace(ended, state=_how(job, task, sighting))
 
 
-def events(job: Job, tasks: Sequence[Task], judge: Judge) -> Iterator[Event]:
+def events(job: Job, crew: Sequence[Task], found: Judgement) -> Iterator[Event]:
     """What has happened to a job whose attempt has these replicas."""
-    attempt, wanted = job.life.attempt, set(expected(job))
-    there = [task for task in tasks if task.key in wanted]
-    begun = len(there) == len(wanted) and all(task.start_time is not None for task in there)
-    if begun:
+    attempt, verdict = job.life.attempt, found.verdict
+    wanted = {(key.role, key.index) for key in expected(job)}
+    whole = wanted <= {(task.key.role, task.key.index) for task in crew}
+    if whole and crew and all(task.start_time is not None for task in crew):
         yield Event(kind=Kind.RUNNING, attempt=attempt)
-    verdict = judge(job, tasks)
+    if found.again and verdict is None:
+        yield Event(kind=Kind.RESTARTED, attempt=attempt)
+        return
     if verdict is not None:
         yield Event(
-            kind=Kind.ENDED,
-            attempt=attempt,
-            ending=verdict.ending,
-            message=verdict.message,
-            status=verdict.status,
+            kind=Kind.ENDED, attempt=attempt, ending=verdict.ending, message=verdict.message, status=verdict.status
         )
-    if len(there) == len(wanted) and all(task.state in ENDED for task in tasks):
+    if whole and all(task.state in ENDED for task in crew):
         yield Event(kind=Kind.GONE, attempt=attempt)
+
+
+def _started_again(task: Task) -> Task:
+    return Task(key=replace(task.key, restart=task.key.restart + 1), ports=task.ports)
 
 
 def _how(job: Job, task: Task, sighting: Sighting) -> TaskState:
@@ -118,27 +111,18 @@ def _ended_badly(before: Task, after: Task) -> bool:
     return before.state is not after.state and after.state in (TaskState.FAILED, TaskState.LOST)
 
 
-def _happening(job: Job, task: Task, change: Change) -> Happening:
+def _happening(job: Job, task: Task, what: str, change: Change) -> Happening:
     return Happening(
         job=job.id,
         number=0,
         time=change.time,
         attempt=task.key.attempt,
         state=job.life.state,
-        what=f"task-{task.state}",
-        message=task.message or outcome(task),
+        what=what,
+        message=task.message or (outcome(task) if task.state in ENDED else ""),
         role=task.key.role,
         index=task.key.index,
     )
-
-
-def outcome(task: Task) -> str:
-    """How a replica ended, in words."""
-    if task.state is TaskState.LOST:
-        return "is gone, and nobody knows how it ended"
-    if task.signal:
-        return f"was ended by signal {task.signal}"
-    return f"ended with exit status {task.status}"
 
 
 def _key(sighting: Sighting) -> TaskKey:

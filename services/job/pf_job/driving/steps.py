@@ -11,10 +11,10 @@ from paddleflow.problems import Unavailable
 from pf_job.driving.book import Book
 from pf_job.driving.ports import Admission, AttemptKey, GivenBack, Submitted
 from pf_job.driving.wishes import wish_of
-from pf_job.jobs.domain import Job
+from pf_job.jobs.domain import ENDED, Job, Task
 from pf_job.jobs.life import Ending, Event, Grant
 from pf_job.jobs.states import Kind, Stage
-from pf_job.jobs.telling import News, expected
+from pf_job.jobs.telling import News
 from pf_job.runtimes.port import Phase, ReplicaKey, Runtime, Sighting
 from pf_job.specs.defaults import GRACE
 
@@ -44,19 +44,21 @@ async def submit(book: Book, admission: Admission) -> int:
 
 async def halt(book: Book, runtimes: Runtimes, see: See) -> int:
     """Ends the replicas of jobs; tells of how many. Those whose runtime does not answer are left for later."""
+    owed = await book.owed(Stage.HALT)
+    replicas = _unended(owed, await book.tasks([job.id for job in owed]))
     alike: defaultdict[tuple[str, int], list[Job]] = defaultdict(list)
-    for job in await book.owed(Stage.HALT):
+    for job in owed:
         alike[cluster_of(job), _patience(job)].append(job)
     news: list[News] = []
     for (cluster, patience), jobs in alike.items():
         try:
-            unbegun = await runtimes.of(cluster).stop([key for job in jobs for key in _replicas(job)], patience)
+            unbegun = await runtimes.of(cluster).stop([key for job in jobs for key in replicas[job.id]], patience)
         except Unavailable as problem:
             logger.warning("a runtime does not answer", extra={"cluster": cluster, "why": problem.message})
         else:
             # First, so that a job of which this was not noted is halted again.
             await see([Sighting(key=key, phase=Phase.LOST, message=UNBEGUN) for key in unbegun])
-            news += [News(job.id, Event(kind=Kind.HALTED, attempt=job.life.attempt)) for job in jobs]
+            news += [News(job.id, _halted(job, gone=not replicas[job.id])) for job in jobs]
     await book.tell(news)
     return len(news)
 
@@ -82,8 +84,19 @@ def _patience(job: Job) -> int:
     return 0 if job.life.abrupt else round(grace.total_seconds() * MICROSECONDS)
 
 
-def _replicas(job: Job) -> Sequence[ReplicaKey]:
-    return [ReplicaKey(key.job, key.attempt, key.role, key.index, key.restart) for key in expected(job)]
+def _halted(job: Job, *, gone: bool) -> Event:
+    return Event(kind=Kind.GONE if gone else Kind.HALTED, attempt=job.life.attempt)
+
+
+def _unended(jobs: Sequence[Job], tasks: Sequence[Task]) -> Mapping[str, Sequence[ReplicaKey]]:
+    """The replicas of jobs that are not over, by job."""
+    found: dict[str, list[ReplicaKey]] = {job.id: [] for job in jobs}
+    attempts = {job.id: job.life.attempt for job in jobs}
+    for task in tasks:
+        key = task.key
+        if task.state not in ENDED and key.attempt == attempts[key.job]:
+            found[key.job].append(ReplicaKey(key.job, key.attempt, key.role, key.index, key.restart))
+    return found
 
 
 def _submitted(job: Job, submitted: Submitted) -> Event:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from paddleflow.problems import InvalidArgument, NeverFits, PermissionDenied, QueueStateConflict, Violation
+from pf_job.frameworks.check import violations
 from pf_job.jobs.domain import Job, Part
 from pf_job.jobs.life import Life
 from pf_job.jobs.ports import Filesystems, QueueInfo, Queues
 from pf_job.specs import magic
-from pf_job.specs.check import violations
 from pf_job.specs.defaults import (
     filesystem_names,
     filled,

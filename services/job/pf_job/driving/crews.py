@@ -1,0 +1,108 @@
+"""The replicas of an attempt together: who is started when, who listens where, and what each is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from paddleflow.problems import FailedPrecondition
+from pf_job.frameworks.registry import environment, rules_of
+from pf_job.frameworks.rules import Crew, Place, Replica, RoleRule, Rules, stages
+from pf_job.jobs.domain import Job, Task, TaskState
+from pf_job.runtimes.port import Ceiling, Launch, Mount, ReplicaKey
+from pf_job.specs.commands import cwd
+from pf_job.specs.defaults import limits
+from pf_job.specs.domain import CPU, GPU, MEMORY, Member, Role
+from pf_job.specs.magic import Identity
+
+HERE = "127.0.0.1"
+"""Where replicas reach one another that run on one machine."""
+FOLDER = "/tmp"  # noqa: S108 - that of the replica, which nobody else sees
+"""Where a replica starts that has no filesystem."""
+
+
+class NotServed(FailedPrecondition):
+    """Something that a local cluster cannot do."""
+
+    reason = "FAILED_PRECONDITION"
+
+
+def startable(job: Job, crew: Sequence[Task]) -> Sequence[Task]:
+    """The replicas that are to be started next: those of one stage, when all of the stages before have begun."""
+    for roles in stages(rules_of(job.spec), job.spec):
+        there = [task for task in crew if Role(task.key.role) in roles]
+        waiting = [task for task in there if task.state is TaskState.PENDING]
+        if waiting or any(task.start_time is None for task in there):
+            return waiting
+    return []
+
+
+def missing_ports(job: Job, crew: Sequence[Task]) -> int:
+    """How many ports are to be chosen before the first replica is started."""
+    rules = rules_of(job.spec)
+    return sum(len(_names(rules, task)) for task in crew if not task.ports)
+
+
+def with_ports(job: Job, crew: Sequence[Task], free: Iterator[int]) -> Sequence[Task]:
+    """The replicas with what they listen on: from the port on that their role is told, or else on free ones."""
+    rules = rules_of(job.spec)
+    return [task if task.ports else replace(task, ports=_ports(job, rules, task, free)) for task in crew]
+
+
+def launch(job: Job, crew: Sequence[Task], task: Task, mounts: Sequence[Mount]) -> Launch:
+    """The start of one replica. Raises NotServed."""
+    replica, together = _replica(task), _together(job, crew)
+    rules, member = rules_of(job.spec), together.member(replica.role)
+    if rules.files(together, replica):
+        raise NotServed(f"{rules.framework} needs files that a local cluster does not hand out; use another cluster")
+    program = rules.program(together, replica)
+    if not program:
+        raise NotServed(
+            f"{replica.role} has no command, and a local cluster has no image to take one from; give it one"
+        )
+    work = member.work
+    # What a replica takes is its share of the machine; a wall stands only where one is asked for.
+    ceiling = {} if work.limit_flavour.empty else limits(work)
+    key = task.key
+    return Launch(
+        key=ReplicaKey(key.job, key.attempt, key.role, key.index, key.restart),
+        tenant=job.owner,
+        argv=program,
+        env=environment(together, replica, Identity(job_id=job.id, user=job.owner, namespace=""), job.type),
+        secret_env=work.secret_env,
+        cwd=cwd(work) or FOLDER,
+        mounts=mounts,
+        ceiling=Ceiling(cpu=ceiling.get(CPU), memory=ceiling.get(MEMORY)),
+        accelerators=work.flavour.amounts.get(GPU, 0),
+        requests=work.flavour.amounts,
+    )
+
+
+def member_of(job: Job, task: Task) -> Member:
+    """What is said of the role of a replica."""
+    return next(member for member in job.spec.crew if member.role == task.key.role)
+
+
+def _ports(job: Job, rules: Rules, task: Task, free: Iterator[int]) -> Mapping[str, int]:
+    names, told = _names(rules, task), member_of(job, task).work.port
+    first = told + task.key.index * len(names)
+    return {name: first + number if told else next(free) for number, name in enumerate(names)}
+
+
+def _names(rules: Rules, task: Task) -> Sequence[str]:
+    rule: RoleRule | None = rules.role(Role(task.key.role))
+    return list(rule.ports) if rule else []
+
+
+def _replica(task: Task) -> Replica:
+    return Replica(Role(task.key.role), task.key.index)
+
+
+def _together(job: Job, crew: Sequence[Task]) -> Crew:
+    return Crew(
+        job_id=job.id,
+        attempt=job.life.attempt,
+        owner=job.owner,
+        spec=job.spec,
+        places={_replica(task): Place(HERE, task.ports) for task in crew},
+    )
