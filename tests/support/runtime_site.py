@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from paddleflow.problems import Unavailable
 from pf_job.runtimes.local import layout
 from pf_job.runtimes.local.adapter import LocalRuntime
-from pf_job.runtimes.local.client import COMMAND
+from pf_job.runtimes.local.client import COMMAND, Client
 from pf_job.runtimes.local.settings import RunnerSettings
 from pf_job.runtimes.port import Launch, Phase, ReplicaKey, Runtime, Sighting
 from support.servers import short_folder
@@ -45,12 +46,19 @@ class Watched:
     complete: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def follow(self) -> None:
-        async for sightings in self.runtime.watch():
-            if not sightings:
-                self.complete.set()
-            for sighting in sightings:
-                self.seen[sighting.key] = sighting
-                self.told.append(sighting)
+        """Watches, and watches anew when a watch breaks."""
+        while True:
+            with suppress(Unavailable):
+                async for sightings in self.runtime.watch():
+                    self._hear(sightings)
+            await asyncio.sleep(0.01)
+
+    def _hear(self, sightings: Sequence[Sighting]) -> None:
+        if not sightings:
+            self.complete.set()
+        for sighting in sightings:
+            self.seen[sighting.key] = sighting
+            self.told.append(sighting)
 
     async def over(self, *keys: ReplicaKey, patience: float = 20) -> list[Sighting]:
         """How replicas ended, once all have."""
@@ -159,6 +167,27 @@ async def close(site: LocalSite, runtime: LocalRuntime) -> None:
     await runtime.close()
     await until(lambda: site.processes() == [])
     shutil.rmtree(site.data)
+
+
+@asynccontextmanager
+async def opened(**settings: Any) -> AsyncIterator[tuple[LocalSite, LocalRuntime]]:
+    """A site with a runtime; nothing is left of it in the end."""
+    site = local_site(**settings)
+    runtime = site.runtime()
+    try:
+        yield site, runtime
+    finally:
+        await close(site, runtime)
+
+
+async def obstacle(site: LocalSite) -> str:
+    """Why the runner cannot contain replicas; empty if it can."""
+    client = Client(site.data, site.settings)
+    try:
+        told = await client.ask({"do": "hello"})
+    finally:
+        await client.close()
+    return str(told["obstacle"])
 
 
 async def everything(runtime: Runtime) -> list[Sighting]:

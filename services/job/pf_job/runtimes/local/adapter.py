@@ -55,9 +55,12 @@ class LocalRuntime:
         return unbegun
 
     async def watch(self) -> AsyncIterator[Sequence[Sighting]]:
-        wire = await self._client.wire()
-        async for seen in wire.listen({"do": "watch"}):
-            yield [translate.sighting(told, self._machine) for told in seen]
+        wire = await self._client.own_wire()
+        try:
+            async for seen in wire.listen({"do": "watch"}):
+                yield [translate.sighting(told, self._machine) for told in seen]
+        finally:
+            await wire.close()
 
     async def forget(self, keys: Sequence[ReplicaKey]) -> None:
         await self._ask("forget", keys)

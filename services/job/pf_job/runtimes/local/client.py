@@ -59,6 +59,10 @@ class Wire:
         self._reading.cancel()
         with suppress(asyncio.CancelledError):
             await self._reading
+        # The task may have been cancelled before it had begun.
+        self._writer.close()
+        with suppress(OSError):
+            await self._writer.wait_closed()
 
     def _send(self, message: Message) -> tuple[int, asyncio.Queue[Message | None]]:
         if not self.is_open:
@@ -135,6 +139,19 @@ class Client:
             with suppress(Unavailable):
                 await wire.ask({"do": "retire"})
             await wire.close()
+
+    async def own_wire(self) -> Wire:
+        """A connection for whoever listens, to be closed when nobody does any more. Raises Unavailable."""
+        known = await self.wire()
+        wire = await self._open()
+        if wire is None:
+            # The runner is gone, and the other connection may not have noticed yet.
+            await known.close()
+            await self.wire()
+            wire = await self._open()
+        if wire is None:
+            raise _lost()
+        return wire
 
     async def close(self) -> None:
         if self._wire is not None:

@@ -170,18 +170,29 @@ def _lock(folder: int) -> bool:
         with suppress(BlockingIOError, PermissionError):
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
-        if time.monotonic() > deadline:
+        if _answers(folder) or time.monotonic() > deadline:
             return False
         time.sleep(0.01)
 
 
+def _answers(folder: int) -> bool:
+    """Whether a runner listens."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as wire, suppress(OSError):
+        wire.connect(_address(folder))
+        return True
+    return False
+
+
+def _address(folder: int) -> str:
+    """The path through the handle is short, however long that of the folder is."""
+    return f"/proc/self/fd/{folder}/{layout.SOCKET}"
+
+
 def _listen(folder: int) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    # The path through the handle is short, however long that of the folder is.
-    path = f"/proc/self/fd/{folder}/{layout.SOCKET}"
     with suppress(FileNotFoundError):
         os.unlink(layout.SOCKET, dir_fd=folder)
-    listener.bind(path)
+    listener.bind(_address(folder))
     os.chmod(layout.SOCKET, 0o600, dir_fd=folder)
     listener.listen(BACKLOG)
     return listener

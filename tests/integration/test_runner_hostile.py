@@ -1,0 +1,268 @@
+"""Replicas that do harm, or try to."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from pf_job.runtimes.local import layout
+from pf_job.runtimes.local.adapter import LocalRuntime
+from pf_job.runtimes.port import Ceiling, Mount, Phase
+from support.runtime_site import LocalSite, close, ended, launch, local_site, obstacle, output, said, watched
+from support.waiting import until
+
+LONG = 30_000_000
+
+
+@pytest.fixture(params=[True, False], ids=["contained", "uncontained"])
+async def place(request: pytest.FixtureRequest) -> AsyncIterator[tuple[LocalSite, LocalRuntime]]:
+    """With namespaces, where the machine allows them, and without."""
+    site = local_site(contained=request.param)
+    runtime = site.runtime()
+    try:
+        yield site, runtime
+    finally:
+        await close(site, runtime)
+
+
+def running(mark: str) -> list[int]:
+    """The processes of this command line."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if mark.encode() in path.read_bytes().split(b"\0"):
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+async def test_processes_that_hide_from_their_parents_end_with_the_replica(
+    place: tuple[LocalSite, LocalRuntime],
+) -> None:
+    _, runtime = place
+    hidden = "(setsid sleep 47111 &) ; (trap '' TERM HUP; (sleep 47111 &) &) ; sleep 0.2; exit 3"
+    (seen,) = await ended(runtime, launch(hidden))
+    assert seen.status == 3
+    assert running("47111") == []
+
+
+async def test_they_end_too_when_it_is_killed(place: tuple[LocalSite, LocalRuntime]) -> None:
+    _, runtime = place
+    replica = launch("trap '' TERM; (setsid sleep 47112 &) ; sleep 47112; sleep 47112")
+    async with watched(runtime) as watch:
+        await runtime.start([replica])
+        await until(lambda: len(running("47112")) == 2)
+        await runtime.stop([replica.key], 100_000)
+        (seen,) = await watch.over(replica.key)
+    assert seen.signal == signal.SIGKILL
+    assert running("47112") == []
+
+
+async def test_a_replica_may_close_what_it_writes_to(place: tuple[LocalSite, LocalRuntime]) -> None:
+    _, runtime = place
+    replica = launch("echo before; exec >&- 2>&-; sleep 0.1; exit 2")
+    (seen,) = await ended(runtime, replica)
+    assert (seen.status, await output(runtime, replica.key)) == (2, "before\n")
+
+
+async def test_a_replica_may_remove_its_own_folder(place: tuple[LocalSite, LocalRuntime]) -> None:
+    _, runtime = place
+    script = 'mkdir -p "$TMPDIR/a/b/c"; cd "$TMPDIR/a/b/c"; rm -r "$TMPDIR/a"; echo gone; exit 4'
+    replica = launch(script, env={} if os.geteuid() else {"TMPDIR": "/tmp"})  # noqa: S108 - the replica's own
+    (seen,) = await ended(runtime, replica)
+    assert (seen.status, await output(runtime, replica.key)) == (4, "gone\n")
+
+
+async def test_what_is_left_in_the_temporary_folder_is_removed_however_deep(
+    place: tuple[LocalSite, LocalRuntime],
+) -> None:
+    site, runtime = place
+    deep = "/".join(["d"] * 200)
+    script = f'cd /tmp; for n in 1 2 3; do mkdir -p "$n/{deep}"; cd "$n/{deep}"; done; chmod 0 .; touch /tmp/x; exit 0'
+    if not await obstacle(site):
+        await ended(runtime, launch(script))
+        assert [list(slot.iterdir()) for slot in (site.data / layout.SLOTS).iterdir()] == [[]]
+
+
+async def test_a_folder_to_work_in_has_to_be_there(place: tuple[LocalSite, LocalRuntime]) -> None:
+    _, runtime = place
+    (seen,) = await ended(runtime, launch(cwd="/no/such/folder"))
+    assert (seen.status, "/no/such/folder" in seen.message) == (125, True)
+
+
+async def test_what_cannot_be_executed_is_told(place: tuple[LocalSite, LocalRuntime], tmp_path: Path) -> None:
+    _, runtime = place
+    (seen,) = await ended(runtime, launch(argv=["/etc/passwd"]))
+    assert (seen.status, "/etc/passwd" in seen.message) == (126, True)
+
+
+async def test_nothing_is_inherited(place: tuple[LocalSite, LocalRuntime]) -> None:
+    _, runtime = place
+    found = await said(
+        runtime, "ls /proc/$$/fd; env; grep -E 'SigIgn|SigBlk|NoNewPrivs' /proc/$$/status", env={"A": "b"}
+    )
+    lines = found.split("\n")
+    assert lines[: lines.index("2") + 1] == ["0", "1", "2"]
+    names = {line.split("=")[0] for line in lines if "=" in line}
+    assert names - {"PWD", "OLDPWD", "SHLVL", "_"} == {
+        *("A", "PATH", "HOME", "LANG", "TMPDIR", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
+    }
+    assert "SigIgn:\t0000000000000000" in lines
+    assert "SigBlk:\t0000000000000000" in lines
+    assert "NoNewPrivs:\t1" in lines
+
+
+async def test_a_fork_bomb_stays_within_its_limit(place: tuple[LocalSite, LocalRuntime]) -> None:
+    _, runtime = place
+    bomb = launch("(bomb() { sleep 47113 & bomb & bomb; }; bomb) & exec sleep 47113", ceiling=Ceiling(processes=30))
+    async with watched(runtime) as watch:
+        await runtime.start([bomb])
+        await watch.running(bomb.key)
+        if watch.seen[bomb.key].notes:
+            assert "processes" in watch.seen[bomb.key].notes[0]
+            await runtime.stop([bomb.key], 0)
+        else:
+            await until(lambda: running("47113") != [])
+            begun = time.monotonic()
+            assert await said(runtime, "echo fine") == "fine\n"
+            assert time.monotonic() - begun < 5
+            assert len(running("47113")) <= 30
+            await runtime.stop([bomb.key], 0)
+        await watch.over(bomb.key)
+    assert running("47113") == []
+
+
+async def test_who_wants_too_much_memory_is_told_so(place: tuple[LocalSite, LocalRuntime]) -> None:
+    _, runtime = place
+    script = "head -c 300M /dev/zero | tail -c 300M | wc -c"
+    replica = launch(script + "; exit 1", ceiling=Ceiling(memory=64 * 2**20))
+    (seen,) = await ended(runtime, replica)
+    if seen.notes:
+        assert "memory" in seen.notes[0]
+    else:
+        assert "want of memory" in seen.message
+
+
+async def test_a_limit_of_the_processor_holds(place: tuple[LocalSite, LocalRuntime]) -> None:
+    _, runtime = place
+    script = "end=$(($(date +%s%N) + 1000000000)); while [ $(date +%s%N) -lt $end ]; do :; done; times"
+    replica = launch(script, ceiling=Ceiling(cpu=200))
+    (seen,) = await ended(runtime, replica)
+    if not seen.notes:
+        own, children = (await output(runtime, replica.key)).splitlines()[:2]
+        seconds = [float(text.removeprefix("0m").removesuffix("s")) for text in (own + " " + children).split()]
+        assert sum(seconds) < 0.6
+
+
+async def test_a_long_log_keeps_its_end(place: tuple[LocalSite, LocalRuntime]) -> None:
+    site, runtime = place
+    size, limit = 2**30, 10 * 2**20
+    replica = launch(
+        f"head -c {size - 5} /dev/zero | tr '\\0' x; sleep 2; printf 'last\\n'", ceiling=Ceiling(log=limit)
+    )
+    (seen,) = await ended(runtime, replica)
+    assert seen.status == 0
+    log = site.folder(replica.key) / layout.LOG
+    assert log.stat().st_size == size
+    assert log.stat().st_blocks * 512 <= limit + 2**16
+    found = await runtime.read_log(replica.key, 0, 2**16)
+    assert found.offset == found.kept_from >= size - limit - 2**16
+    assert found.data == b"x" * 2**16
+    assert (await runtime.read_log(replica.key, -5, 10)).data == b"last\n"
+
+
+async def test_nothing_of_the_service_can_be_seen(place: tuple[LocalSite, LocalRuntime], tmp_path: Path) -> None:
+    site, runtime = place
+    if await obstacle(site):
+        return
+    other = launch("echo secret; sleep 30", tenant="eve")
+    await runtime.start([other])
+    await runtime.wait_log(other.key, 0, LONG)
+    paths = [site.data / layout.SOCKET, site.data / layout.TENANTS, site.folder(other.key) / layout.LOG]
+    found = await said(
+        runtime, "; ".join(f"cat {path} 2>/dev/null || echo no" for path in paths) + "; ls -A /tmp; true"
+    )
+    assert found == "no\nno\nno\n"
+    assert "sleep 30" not in await said(runtime, "cat /proc/[0-9]*/cmdline | tr '\\0' ' '")
+    await runtime.stop([other.key], 0)
+
+
+async def test_mounts_appear_where_they_should(place: tuple[LocalSite, LocalRuntime], tmp_path: Path) -> None:
+    site, runtime = place
+    source = site.data.with_name(site.data.name + "-source")
+    source.mkdir()
+    (source / "hello").write_text("hello\n")
+    source.chmod(0o777)
+    mounts = [Mount(str(source), "/randint"), Mount(str(source), "/home/paddleflow/storage/mnt/fs-root-x", True)]
+    replica = launch(
+        "cat /randint/hello; echo new > /randint/new; cat /home/paddleflow/storage/mnt/fs-root-x/new; "
+        "touch /home/paddleflow/storage/mnt/fs-root-x/y 2>/dev/null || echo sealed; "
+        "touch /z 2>/dev/null || echo sealed; pwd",
+        mounts=mounts,
+        cwd="/randint",
+    )
+    try:
+        if await obstacle(site):
+            (refused,) = await runtime.start([replica])
+            assert "mounted" in str(refused.problem)
+            return
+        before = Path("/proc/mounts").read_text()
+        (seen,) = await ended(runtime, replica)
+        assert seen.status == 0
+        assert await output(runtime, replica.key) == "hello\nnew\nsealed\nsealed\n/randint\n"
+        assert Path("/proc/mounts").read_text() == before
+        assert not Path("/randint").exists()
+        assert not Path("/home/paddleflow/storage/mnt/fs-root-x").exists()
+    finally:
+        for path in [*source.iterdir(), source]:
+            path.rmdir() if path.is_dir() else path.unlink()
+
+
+async def test_a_source_that_is_gone_is_told(place: tuple[LocalSite, LocalRuntime]) -> None:
+    site, runtime = place
+    if not await obstacle(site):
+        (seen,) = await ended(runtime, launch(mounts=[Mount("/no/such/source", "/randint")]))
+        assert (seen.status, "/no/such/source" in seen.message) == (125, True)
+
+
+async def test_secrets_are_in_the_environment_and_nowhere_else(
+    place: tuple[LocalSite, LocalRuntime], tmp_path: Path
+) -> None:
+    site, runtime = place
+    secret = tmp_path / "secret"
+    secret.write_text("hush4711")
+    replica = launch("echo $KEY | wc -c", secret_env={"KEY": str(secret)}, env={"TOKEN": "hush4712"})
+    (seen,) = await ended(runtime, replica)
+    assert (seen.status, await output(runtime, replica.key)) == (0, "9\n")
+    kept = [path.read_bytes() for path in site.data.rglob("*") if path.is_file()]
+    assert not any(b"hush" in content for content in kept)
+    (missing,) = await ended(runtime, launch(secret_env={"KEY": "/no/such/secret"}))
+    assert (missing.phase, missing.status, "KEY" in missing.message) == (Phase.ENDED, 125, True)
+
+
+async def test_tenants_have_users_of_their_own(place: tuple[LocalSite, LocalRuntime]) -> None:
+    _, runtime = place
+    ids = [await said(runtime, "id -u; id -g; id -G", tenant=tenant) for tenant in ("ada", "eve", "ada")]
+    if os.geteuid():
+        assert {text.split()[0] for text in ids} == {str(os.geteuid())}
+    else:
+        assert ids == ["1750000000\n" * 3, "1750000001\n" * 3, "1750000000\n" * 3]
+
+
+async def test_it_goes_on_in_spite_of_clients_that_talk_nonsense(place: tuple[LocalSite, LocalRuntime]) -> None:
+    site, runtime = place
+    await runtime.machines()
+    for nonsense in (b"\xff" * 100, b"\0\0\0\2{}", b"\0\0\0\4null", b'\0\0\0\x16{"id":1,"do":"forget"}', b"\0\0\1"):
+        _, writer = await asyncio.open_unix_connection(site.data / layout.SOCKET)
+        writer.write(nonsense)
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+    assert await said(runtime, "echo fine") == "fine\n"
