@@ -160,9 +160,8 @@ def _server(settings: JobSettings, ground: Ground, runtimes: Mapping[str, Runtim
     )
     server = ServiceServer(settings.server, service)
     server.add(job_pb2_grpc.add_JobServiceServicer_to_server, _servicer(settings, ground, service))
-    server.add(
-        log_pb2_grpc.add_LogServiceServicer_to_server, _log_servicer(ground, service, Logs(runtimes, ground.clock))
-    )
+    logs = _log_servicer(ground, service, Logs(runtimes, ground.clock))
+    server.add(log_pb2_grpc.add_LogServiceServicer_to_server, logs)
     return server
 
 
