@@ -11,14 +11,14 @@ import pytest
 from fixtures_queue import own_service
 from paddleflow.channel import open_channel
 from paddleflow.fs.v1 import fs_pb2
-from paddleflow.job.v1 import job_pb2
+from paddleflow.job.v1 import job_pb2, log_pb2
 from support.callers import Caller, methods_of
 from support.fs_process import FsProcess
 from support.job_process import JobProcess
 from support.queue_process import ROOT_PASSWORD
 from support.servers import PostgresServer, ValkeyServer
 
-METHODS = methods_of(job_pb2.DESCRIPTOR.services_by_name.values())
+METHODS = methods_of(service for file in (job_pb2, log_pb2) for service in file.DESCRIPTOR.services_by_name.values())
 FS_METHODS = methods_of(fs_pb2.DESCRIPTOR.services_by_name.values())
 
 
