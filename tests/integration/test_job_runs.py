@@ -7,10 +7,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+from google.protobuf import struct_pb2
+
 from fixtures_jobs import JobSite
 from paddleflow.fs.v1 import fs_pb2
 from paddleflow.job.v1 import job_pb2, spec_pb2
-from paddleflow.problems import JobStateConflict
+from paddleflow.problems import InvalidArgument, JobStateConflict, NeverFits, NotServed
 from paddleflow.queue.v1 import queue_pb2
 
 PATIENCE = 30.0
@@ -218,3 +221,46 @@ async def until_deleted(site: JobSite, id_: str) -> None:
             await asyncio.sleep(0.01)
         else:
             return
+
+
+async def test_what_cannot_be_done_here_is_refused_at_once(job_site: JobSite) -> None:
+    elastic = spec_pb2.Member(role=spec_pb2.ROLE_WORKER, replicas=2, max_replicas=4)
+    with pytest.raises(NotServed, match="leave out maxReplicas of worker"):
+        await create(job_site, "true", framework=spec_pb2.FRAMEWORK_PADDLE, members=[elastic], **small())
+    template = struct_pb2.Struct()
+    template.update({"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow"})
+    draft = job_pb2.Job(type=job_pb2.JOB_TYPE_WORKFLOW, spec=spec_pb2.JobSpec(extension_template=template))
+    with pytest.raises(NotServed, match="needs a Kubernetes cluster"):
+        await job_site.root(job_pb2.CreateJobRequest(job=draft))
+
+
+async def test_all_that_is_wrong_is_told_at_once(job_site: JobSite) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        await create(job_site, "true", id="No", port=-1, env={"1a": "x"})
+    assert {violation.field for violation in refused.value.violations} == {"id", "port", "env"}
+
+
+async def test_what_can_never_fit_is_refused_at_once(job_site: JobSite) -> None:
+    with pytest.raises(NeverFits, match="has at most 20000"):
+        await create(job_site, "true", flavour={"amounts": {"amounts": {"cpu": 10**6, "memory": 1}}})
+
+
+async def test_many_are_taken_each_for_itself(job_site: JobSite) -> None:
+    known = await create(job_site, "true", **small())
+    specs = [
+        spec_pb2.JobSpec(command="true", **small()),
+        spec_pb2.JobSpec(command="true", port=-1),
+        spec_pb2.JobSpec(id=known.id, command="true", **small()),
+    ]
+    request = job_pb2.CreateJobsRequest(jobs=[job_pb2.Job(spec=spec) for spec in specs], request_id=job_site.tag)
+    reply = await job_site.root(request)
+    assert [result.reason for result in reply.results] == ["", "INVALID_ARGUMENT", "JOB_EXISTS"]
+    over = await until(job_site, reply.results[0].job.id, *OVER)
+    assert over.state == job_pb2.JOB_STATE_SUCCEEDED
+
+
+async def test_a_repeated_request_is_answered_as_before(job_site: JobSite) -> None:
+    draft = job_pb2.Job(spec=spec_pb2.JobSpec(command="true", **small()))
+    request = job_pb2.CreateJobRequest(job=draft, request_id=f"once-{job_site.tag}")
+    first = await job_site.root(request)
+    assert await job_site.root(request) == first

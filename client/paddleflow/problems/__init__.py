@@ -84,7 +84,7 @@ from paddleflow.problems.general import (
     TooManyCalls,
     WatchTooSlow,
 )
-from paddleflow.problems.job import JobExists, JobNotFound, JobStateConflict, OwnerEpochConflict
+from paddleflow.problems.job import JobExists, JobNotFound, JobStateConflict, NotServed, OwnerEpochConflict
 from paddleflow.problems.queue import (
     ChildrenUncovered,
     ClusterExists,
@@ -166,6 +166,7 @@ __all__ = [
     "NeverFits",
     "NoLeader",
     "NotFound",
+    "NotServed",
     "OutOfRange",
     "Overloaded",
     "OwnerEpochConflict",

@@ -23,6 +23,12 @@ class JobStateConflict(FailedPrecondition):
     reason = "JOB_STATE"
 
 
+class NotServed(FailedPrecondition):
+    """No cluster of this installation can do what the job needs."""
+
+    reason = "NOT_SERVED"
+
+
 class OwnerEpochConflict(Aborted):
     """Whoever the job is for has been taken over by a later one."""
 

@@ -32,6 +32,8 @@ class _JobReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_JobReason.V
     """The job is not in a state that allows this."""
     JOB_REASON_OWNER_EPOCH: _JobReason.ValueType  # 4
     """The run that asks has been taken over by a later one."""
+    JOB_REASON_NOT_SERVED: _JobReason.ValueType  # 5
+    """The job is right, but needs what no cluster of this installation can do."""
 
 class JobReason(_JobReason, metaclass=_JobReasonEnumTypeWrapper):
     """JobReason is why a call about jobs failed, where none of `paddleflow.common.v1.Reason` says it."""
@@ -46,4 +48,6 @@ JOB_REASON_JOB_STATE: JobReason.ValueType  # 3
 """The job is not in a state that allows this."""
 JOB_REASON_OWNER_EPOCH: JobReason.ValueType  # 4
 """The run that asks has been taken over by a later one."""
+JOB_REASON_NOT_SERVED: JobReason.ValueType  # 5
+"""The job is right, but needs what no cluster of this installation can do."""
 Global___JobReason: _TypeAlias = JobReason  # noqa: Y015

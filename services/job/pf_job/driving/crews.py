@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from paddleflow.problems import FailedPrecondition
+from paddleflow.problems import NotServed
 from pf_job.frameworks.registry import environment, rules_of
 from pf_job.frameworks.rules import Crew, Place, Replica, RoleRule, Rules, stages
 from pf_job.jobs.domain import Job, Task, TaskState
@@ -19,12 +19,6 @@ HERE = "127.0.0.1"
 """Where replicas reach one another that run on one machine."""
 FOLDER = "/tmp"  # noqa: S108 - that of the replica, which nobody else sees
 """Where a replica starts that has no filesystem."""
-
-
-class NotServed(FailedPrecondition):
-    """Something that a local cluster cannot do."""
-
-    reason = "FAILED_PRECONDITION"
 
 
 def startable(job: Job, crew: Sequence[Task]) -> Sequence[Task]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from paddleflow.problems import InvalidArgument, NeverFits, PermissionDenied, QueueStateConflict, Violation
+from paddleflow.problems import InvalidArgument, NeverFits, NotServed, PermissionDenied, QueueStateConflict, Violation
 from pf_job.frameworks.check import violations
 from pf_job.jobs.domain import Job, Part
 from pf_job.jobs.life import Life
@@ -56,6 +56,7 @@ class Taking:
         wrong = [*draft.wrong, *settings.violations, *violations(settings.spec, settings.type)]
         if wrong:
             raise InvalidArgument.of(*wrong[:MOST_VIOLATIONS])
+        _require_served(settings.spec, settings.type)
         named = replace(settings.spec, id=settings.spec.id or f"job-{secrets.token_hex(8)}")
         queue = await self._queues.queue(caller, named.work.scheduling_policy.queue or DEFAULT_QUEUE)
         spec = filled(await self._looked_up(caller, named), self._kept)
@@ -87,6 +88,16 @@ def _owner(caller: Principal, draft: Draft) -> str:
     if not caller.root:
         raise PermissionDenied(f"only root may run jobs for others, here for {draft.owner[:63]!r}")
     return draft.owner
+
+
+def _require_served(spec: JobSpec, job_type: JobType) -> None:
+    if job_type is JobType.WORKFLOW:
+        raise NotServed("a workflow needs a Kubernetes cluster, and this installation has none")
+    elastic = next((member.role for member in spec.members if member.elastic), None)
+    if elastic is not None:
+        raise NotServed(
+            f"the number of replicas cannot change here while a job runs; leave out maxReplicas of {elastic}"
+        )
 
 
 def _mounts(spec: JobSpec) -> Iterator[FilesystemMount]:
