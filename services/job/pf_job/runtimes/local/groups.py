@@ -34,7 +34,7 @@ class Trees:
         made = tuple(sorted({f"{self.folders[name]}/{leaf}" for name in wanted if name in self.folders}))
         try:
             for folder in made:
-                Path(folder).mkdir(exist_ok=True)
+                Path(folder).mkdir(parents=True, exist_ok=True)
             for name, values in wanted.items():
                 if name in self.folders:
                     _write(f"{self.folders[name]}/{leaf}", values)
