@@ -19,6 +19,7 @@ from paddleflow.common.v1 import info_pb2
 from paddleflow.status import problem_of
 from pf_kit.auth import TokenAuthenticator
 from pf_kit.forward import AlwaysLeading
+from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
 from pf_kit.page import PageTokens
 from pf_kit.server import ServerSettings, Service, ServiceServer
@@ -30,7 +31,6 @@ from pf_kit.watch import Watches
 from pf_queue.accounts.seeds import seed_root
 from pf_queue.accounts.servicer import AuthServicer, GrantServicer, Issuer, UserServicer
 from pf_queue.accounts.status import StoredTokenStatus
-from pf_queue.lists import Lists
 from support.accounts import PASSWORD, ROOT_PASSWORD, World
 
 R = TypeVar("R", bound=Message)

@@ -19,7 +19,6 @@ from paddleflow.fs.v1 import fs_pb2_grpc
 from pf_fs.convert import encode
 from pf_fs.disk import MachineDisk
 from pf_fs.leaving import Known, Leaving
-from pf_fs.lists import Lists
 from pf_fs.ports import Users
 from pf_fs.postgres import PostgresFilesystemStore
 from pf_fs.rules import NEVER, Rules
@@ -40,6 +39,7 @@ from pf_kit.ids import new_id
 from pf_kit.joining import Membership, join
 from pf_kit.leases import Leadership
 from pf_kit.lifecycle import Loops, Program, Stop, serve
+from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
 from pf_kit.page import PageTokens
 from pf_kit.postgres.database import PostgresDatabase

@@ -26,6 +26,7 @@ from pf_kit.leading import LeaseLeader
 from pf_kit.leases import Leadership
 from pf_kit.lifecycle import Loops, Program, Stop, serve
 from pf_kit.listen import advertised
+from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
 from pf_kit.page import PageTokens
 from pf_kit.postgres.database import PostgresDatabase
@@ -64,7 +65,6 @@ from pf_queue.clusters.servicer import ClusterServicer, FlavourServicer
 from pf_queue.clusters.store import TREE_LOCK
 from pf_queue.clusters.vault import Vault
 from pf_queue.facts import encode
-from pf_queue.lists import Lists
 from pf_queue.parts import Parts, Stores, put_together
 from pf_queue.quota.postgres import PostgresQueueStore
 from pf_queue.quota.servicer import QueueServicer

@@ -8,6 +8,7 @@ from paddleflow.problems import Problem
 from paddleflow.queue.v1 import admission_pb2 as pb
 from paddleflow.queue.v1 import admission_pb2_grpc
 from pf_kit.call import current_call
+from pf_kit.lists import Lists
 from pf_kit.mutation import audit_entry, request_id_of
 from pf_kit.unit import AuditEntry, Database
 from pf_kit.watch import Watches
@@ -18,7 +19,6 @@ from pf_queue.admission.listing import Place
 from pf_queue.admission.service import Workloads
 from pf_queue.admission.store import WorkloadStore
 from pf_queue.admission.watching import Teller
-from pf_queue.lists import Lists
 from pf_queue.quota.visibility import Visibility
 
 Mutation = (

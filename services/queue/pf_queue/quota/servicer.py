@@ -7,12 +7,12 @@ from typing import TypeVar
 
 from paddleflow.queue.v1 import queue_pb2, queue_pb2_grpc
 from pf_kit.call import current_call
+from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
 from pf_kit.unit import Change, Database
 from pf_kit.watch import Watches
 from pf_queue.accounts.store import LOCK as ACCOUNTS_LOCK
 from pf_queue.clusters.store import TREE_LOCK
-from pf_queue.lists import Lists
 from pf_queue.quota.convert import given_queue, new_queue, queue_filter, queue_message
 from pf_queue.quota.domain import StateEvent
 from pf_queue.quota.service import Queues

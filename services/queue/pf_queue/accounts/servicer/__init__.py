@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from pf_kit.lists import Lists
 from pf_queue.accounts.servicer.auth import AuthServicer
 from pf_queue.accounts.servicer.grants import GrantServicer
 from pf_queue.accounts.servicer.issuer import Issuer
 from pf_queue.accounts.servicer.users import UserServicer
-from pf_queue.lists import Lists
 
 __all__ = ["AuthServicer", "GrantServicer", "Issuer", "Lists", "UserServicer"]

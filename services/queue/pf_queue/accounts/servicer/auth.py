@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from paddleflow.auth.v1 import auth_pb2, auth_pb2_grpc
 from pf_kit.call import current_call
 from pf_kit.ids import new_id
+from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
 from pf_kit.token_status import CachedTokenStatus
 from pf_kit.unit import AuditEntry, Change, Database
@@ -17,7 +18,6 @@ from pf_queue.accounts.service import Grants, Tokens
 from pf_queue.accounts.servicer.issuer import Issuer
 from pf_queue.accounts.store import LOCK
 from pf_queue.fields import require
-from pf_queue.lists import Lists
 
 
 class AuthServicer(auth_pb2_grpc.AuthServiceServicer):

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from paddleflow.auth.v1 import auth_pb2, auth_pb2_grpc
 from pf_kit.call import current_call
 from pf_kit.events import Event
+from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
 from pf_kit.unit import Change, Database, View
 from pf_kit.watch import Watches
@@ -15,7 +16,6 @@ from pf_queue.accounts.domain import GrantKey
 from pf_queue.accounts.service import Grants
 from pf_queue.accounts.service.grants import RESOURCES_LOCK
 from pf_queue.accounts.store import LOCK
-from pf_queue.lists import Lists
 
 
 class GrantServicer(auth_pb2_grpc.GrantServiceServicer):

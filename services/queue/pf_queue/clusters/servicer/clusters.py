@@ -9,6 +9,7 @@ from dataclasses import replace
 from paddleflow.queue.v1 import cluster_pb2, cluster_pb2_grpc
 from pf_kit.call import current_call
 from pf_kit.events import Event
+from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
 from pf_kit.unit import Change, Database, View
 from pf_kit.watch import Watches
@@ -30,7 +31,6 @@ from pf_queue.clusters.domain import Cluster, ClusterFilter, NodePlace
 from pf_queue.clusters.service import Clusters
 from pf_queue.clusters.store import TREE_LOCK
 from pf_queue.clusters.vault import Vault
-from pf_queue.lists import Lists
 
 ALL = 100_000
 """More clusters than there are."""

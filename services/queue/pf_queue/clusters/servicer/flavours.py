@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from paddleflow.queue.v1 import cluster_pb2, cluster_pb2_grpc
 from pf_kit.call import current_call
 from pf_kit.events import Event
+from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
 from pf_kit.unit import Change, Database, View
 from pf_kit.watch import Watches
@@ -21,7 +22,6 @@ from pf_queue.clusters.convert import (
 from pf_queue.clusters.domain import FlavourFilter
 from pf_queue.clusters.flavours import Flavours
 from pf_queue.clusters.store import TREE_LOCK
-from pf_queue.lists import Lists
 
 ALL = 100_000
 """More flavours than there are."""
