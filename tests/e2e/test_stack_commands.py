@@ -33,7 +33,7 @@ def test_logs_are_shown_and_followed(stack: Stack) -> None:
     assert "database system is ready" in stack.pf("logs", "postgres")
     everything = stack.pf("logs", "--tail", "1").splitlines()
     shown = {line.partition("|")[0].strip() for line in everything}
-    assert shown == {"fs", "postgres", "queue", "supervisor", "valkey"}
+    assert shown == {"fs", "job", "postgres", "queue", "supervisor", "valkey"}
     follower = stack.start("logs", "queue", "--tail", "1", "--follow")
     try:
         assert follower.stdout is not None
@@ -45,7 +45,7 @@ def test_logs_are_shown_and_followed(stack: Stack) -> None:
         follower.kill()
         follower.communicate()
     wait_until(lambda: stack.status()["ready"])
-    assert "There are logs of: fs, postgres, queue" in stack.pf("logs", "qeue", status=1)
+    assert "There are logs of: fs, job, postgres, queue" in stack.pf("logs", "qeue", status=1)
 
 
 def test_a_misspelt_command_is_answered_with_what_was_meant(stack: Stack) -> None:

@@ -57,7 +57,14 @@ def test_nobody_else_reads_what_is_kept(stack: Stack) -> None:
 def test_status_tells_what_runs_where_and_what_it_costs(stack: Stack) -> None:
     status = stack.status()
     assert status["ready"]
-    assert [process["name"] for process in status["processes"]] == ["supervisor", "postgres", "valkey", "queue", "fs"]
+    assert [process["name"] for process in status["processes"]] == [
+        "supervisor",
+        "postgres",
+        "valkey",
+        "queue",
+        "fs",
+        "job",
+    ]
     assert all(process["pss_bytes"] > 1_000_000 for process in status["processes"])
     assert status["pss_bytes"] == sum(process["pss_bytes"] for process in status["processes"])
     queue = stack.processes()["queue"]
@@ -106,7 +113,7 @@ def test_two_starts_at_once_give_one_stack(stack: Stack) -> None:
     words = [start.communicate(timeout=90)[0] for start in starts]
     assert [start.returncode for start in starts] == [0, 0], words
     assert stack.status()["ready"]
-    assert len({start["pid"] for start in stack.processes().values()}) == 5
+    assert len({start["pid"] for start in stack.processes().values()}) == 6
 
 
 def test_what_is_written_down_of_a_dead_stack_harms_no_other_process(stack: Stack) -> None:

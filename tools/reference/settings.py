@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pf_fs.settings import FsSettings
+from pf_job.settings import JobSettings
 from pf_kit.settings import Setting, Settings, describe
 from pf_queue.settings import QueueSettings
 from reference.rpc import cell
@@ -12,6 +13,7 @@ from reference.rpc import cell
 SERVICES: tuple[tuple[str, str, type[Settings]], ...] = (
     ("pf-queue", "PF_QUEUE", QueueSettings),
     ("pf-fs", "PF_FS", FsSettings),
+    ("pf-job", "PF_JOB", JobSettings),
 )
 INTRODUCTION = """\
 # Settings

@@ -134,10 +134,11 @@ async def _runtimes(settings: LocalSettings) -> AsyncIterator[Mapping[str, Runti
     if not settings.cluster or settings.folder is None:
         yield {}
         return
-    local = LocalRuntime(settings.folder, RunnerSettings(hidden=settings.hidden))
+    local = LocalRuntime(settings.folder, RunnerSettings(hidden=settings.unseen))
     try:
         yield {settings.cluster: local}
     finally:
+        await local.rest()
         await local.close()
 
 

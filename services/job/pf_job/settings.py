@@ -65,7 +65,13 @@ class LocalSettings:
     folder: Path | None = None
     """Where replicas and their logs are kept. Empty: there is no local cluster."""
     hidden: tuple[str, ...] = ()
-    """Folders and files that no replica sees, such as those with the data and the keys of this installation."""
+    """Folders and files that no replica sees."""
+    installation: Path | None = None
+    """The folder with the data and the keys of this installation, which no replica sees either."""
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        return (*self.hidden, str(self.installation)) if self.installation else self.hidden
 
 
 @dataclass(frozen=True, slots=True)

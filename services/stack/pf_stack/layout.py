@@ -108,6 +108,11 @@ class Layout:
         """What admission was told and decided, to be replayed; the queue service keeps it small."""
         return self.data / "rounds"
 
+    @property
+    def replicas(self) -> Path:
+        """What jobs of this machine are and have written; those that run outlive the stack."""
+        return self.data / "replicas"
+
     def log(self, process: str) -> Path:
         return self.logs / f"{process}.log"
 

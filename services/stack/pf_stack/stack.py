@@ -22,10 +22,15 @@ class Place:
 
     layout: Layout
     endpoint: Endpoint
-    entrance: Endpoint
-    """Of the service that keeps the users."""
+    neighbours: Mapping[str, Endpoint]
+    """All services, by name."""
     dsn: str
     bus: str
+
+    @property
+    def entrance(self) -> Endpoint:
+        """Of the service that keeps the users."""
+        return self.neighbours[ENTRANCE]
 
 
 def common_settings(place: Place) -> dict[str, str]:
@@ -66,6 +71,21 @@ def fs_settings(place: Place) -> dict[str, str]:
     return settings
 
 
+def job_settings(place: Place) -> dict[str, str]:
+    """What the job service is told, above all what replicas must never see."""
+    layout, neighbours = place.layout, place.neighbours
+    settings = common_settings(place) | {
+        "SIGNING_KEY_FILE": str(layout.signing_key),
+        "QUEUE": place.entrance.target,
+        "FS": neighbours["fs"].target,
+        "LOCAL_FOLDER": str(layout.replicas),
+        "LOCAL_INSTALLATION": str(layout.data),
+    }
+    if not layout.sockets.is_relative_to(layout.data):
+        settings["LOCAL_HIDDEN"] = str(layout.sockets)
+    return settings
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """What tells one service from another."""
@@ -84,6 +104,7 @@ class Row:
 SERVICES: Sequence[Row] = (
     Row("queue", "pf_queue", "PF_QUEUE", 8999, queue_settings),
     Row("fs", "pf_fs", "PF_FS", 8998, fs_settings),
+    Row("job", "pf_job", "PF_JOB", 8997, job_settings),
 )
 ENTRANCE = "queue"
 """The service that logs callers in."""
@@ -117,8 +138,7 @@ def compose(layout: Layout) -> Stack:
     postgres = embedded_postgres(layout.data, layout.sockets)
     valkey = embedded_valkey(layout.data, layout.sockets)
     endpoints = choose_endpoints(layout, {row.name: row.port for row in SERVICES})
-    entrance = endpoints[ENTRANCE]
-    places = [Place(layout, endpoints[row.name], entrance, postgres.dsn, valkey.url) for row in SERVICES]
+    places = [Place(layout, endpoints[row.name], endpoints, postgres.dsn, valkey.url) for row in SERVICES]
     return Stack((postgres, valkey), [_service(row, place) for row, place in zip(SERVICES, places, strict=True)])
 
 

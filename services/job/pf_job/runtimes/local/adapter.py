@@ -90,6 +90,10 @@ class LocalRuntime:
         """Ends the runner. Replicas go on, and the next runner takes them on."""
         await self._client.retire()
 
+    async def rest(self) -> None:
+        """Ends the runner if no replica runs; whoever needs one later starts one."""
+        await self._client.rest()
+
     async def close(self) -> None:
         """Lets go of the runner. Replicas go on."""
         await self._client.close()

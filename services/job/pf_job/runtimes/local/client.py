@@ -18,6 +18,8 @@ from pf_job.runtimes.local.settings import VERSION, RunnerSettings
 
 COMMAND = (sys.executable, "-P", "-m", "pf_job.runtimes.local.runner")
 PIECE = 2**18
+REST_SECONDS = 2.0
+"""That a runner may take to end."""
 PASSED_ON = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG")
 """Variables that the runner needs to find its own modules."""
 
@@ -54,6 +56,10 @@ class Wire:
             raise _lost()
         finally:
             del self._waiting[number]
+
+    async def end(self) -> None:
+        """Waits until the other side is gone."""
+        await asyncio.wait([self._reading])
 
     async def close(self) -> None:
         self._reading.cancel()
@@ -138,6 +144,16 @@ class Client:
         if wire is not None:
             with suppress(Unavailable):
                 await wire.ask({"do": "retire"})
+            await wire.close()
+
+    async def rest(self) -> None:
+        """Ends the runner if one answers for which there is nothing to do."""
+        wire = await self._open()
+        if wire is not None:
+            with suppress(Unavailable, TimeoutError):
+                async with asyncio.timeout(REST_SECONDS):
+                    if (await wire.ask({"do": "rest"}))["rests"]:
+                        await wire.end()
             await wire.close()
 
     async def own_wire(self) -> Wire:

@@ -60,6 +60,11 @@ class Replicas:
         self._over: dict[str, Seen] = {}
         self._refused: dict[str, Refusal] = {}
 
+    @property
+    def are_over(self) -> bool:
+        """True if none of them runs."""
+        return not self._running
+
     def all(self) -> Iterator[Seen]:
         for name, replica in self._running.items():
             yield seen(name, replica.record, replica.process, None)

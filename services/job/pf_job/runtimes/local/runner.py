@@ -109,9 +109,17 @@ class Runner:
                 self._flush()
             case "retire":
                 self._loop.end()
+            case "rest":
+                return {"rests": self._rest()}
             case unknown:
                 raise OSError(f"it does not know {unknown!r}")
         return {}
+
+    def _rest(self) -> bool:
+        """Ends unless replicas run; whether it does."""
+        if self._replicas.are_over:
+            self._loop.end()
+        return self._replicas.are_over
 
     def _hello(self) -> Message:
         site = self._site
