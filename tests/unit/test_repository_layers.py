@@ -28,6 +28,8 @@ VIOLATIONS = [
     ("pure", "services/queue/pf_queue/quota/domain.py", "from paddleflow.queue.v1 import queue_pb2"),
     ("adapters", "services/queue/pf_queue/clusters/postgres.py", "import grpc"),
     ("kit-core", "services/kit/pf_kit/unit.py", "import pf_kit.postgres.pool"),
+    ("runner", "services/job/pf_job/runtimes/local/files.py", "import asyncio"),
+    ("runner", "services/job/pf_job/runtimes/local/records.py", "import paddleflow.problems"),
     ("asyncpg", "services/queue/pf_queue/clusters/memory.py", "import asyncpg"),
     ("redis", "services/queue/pf_queue/fields.py", "import redis"),
     ("terminal", "services/queue/pf_queue/fields.py", "import click"),
