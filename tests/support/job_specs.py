@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -78,3 +79,25 @@ SPECS = st.builds(
     ),
     limits=st.builds(TimeLimits, pending=TIMES, run=TIMES, grace=TIMES, protected=TIMES, kept=TIMES),
 )
+
+
+def right(spec: JobSpec) -> JobSpec:
+    """The same without what no document says: resources of no name, amounts below 0, a member that is main."""
+    members = tuple(
+        replace(member, role=Role.WORKER if member.role is Role.MAIN else member.role, work=_right(member.work))
+        for member in spec.members
+    )
+    return replace(spec, work=_right(spec.work), members=members)
+
+
+def _right(work: Work) -> Work:
+    limit = work.limit_flavour
+    named = replace(limit.flavour, name="") if limit.none or limit.flavour.name.upper() == "NONE" else limit.flavour
+    return replace(
+        work, flavour=_right_flavour(work.flavour), limit_flavour=replace(limit, flavour=_right_flavour(named))
+    )
+
+
+def _right_flavour(flavour: Flavour) -> Flavour:
+    amounts = {f"r{at}": abs(amount) % 10**18 for at, amount in enumerate(flavour.amounts.values())}
+    return replace(flavour, amounts=amounts)
