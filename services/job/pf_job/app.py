@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.metadata import version
 from importlib.resources import files
 
@@ -73,6 +74,8 @@ QUEUE = "queue"
 DRIVING = "driving"
 """The lease of the instance that drives jobs."""
 VERSION = version("paddleflow-server")
+SPECS_KEPT = 2_000
+"""Specs of jobs that were read last, of up to some 100 KiB each, usually less than 1 KiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,8 @@ async def _ground(settings: JobSettings) -> AsyncIterator[Ground]:
             queue=queue,
             queues=RemoteQueues(queue, metadata, clock),
             filesystems=RemoteFilesystems(fs, metadata),
-            store=PostgresJobStore(encode=_bytes_of, decode=_spec_of),
+            # A spec is read a dozen times while its job lives, and hardly ever changes.
+            store=PostgresJobStore(encode=_bytes_of, decode=lru_cache(SPECS_KEPT)(_spec_of)),
             tracing=tracing,
             clock=clock,
         )
