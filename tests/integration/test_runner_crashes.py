@@ -78,13 +78,14 @@ async def test_there_are_no_more_steps_than_are_tried() -> None:
 async def test_a_replica_outlives_its_runner_and_its_status_is_known(place: tuple[LocalSite, LocalRuntime]) -> None:
     site, runtime = place
     before = launch("sleep 0.3; exit 5")
-    after = launch("echo begun; sleep 1.5; exit 6")
+    after = launch("trap 'exit 6' TERM; echo begun; while :; do sleep 0.05; done")
     await runtime.start([before, after])
     site.kill_runner()
     # One ends while there is no runner at all.
     await until(lambda: b'"ending"' in (site.folder(before.key) / layout.RECORD).read_bytes())
     async with watched(runtime) as watch:
         assert watch.seen[after.key].phase is Phase.RUNNING
+        await runtime.stop([after.key], LONG)
         seen = await watch.over(before.key, after.key)
     assert [one.status for one in seen] == [5, 6]
     assert await output(runtime, after.key) == "begun\n"

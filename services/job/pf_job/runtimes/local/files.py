@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -26,7 +27,11 @@ def add(folder: int, name: str, line: bytes, *, lasting: bool) -> None:
     """Adds a line to a file. A lasting one is there after any crash; another one if the machine keeps its power."""
     handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, PRIVATE, dir_fd=folder)
     try:
-        os.write(handle, line)
+        before = os.fstat(handle).st_size
+        if os.write(handle, line) < len(line):
+            # What comes next must begin a line.
+            os.ftruncate(handle, before)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), name)
         if lasting:
             os.fsync(handle)
     finally:

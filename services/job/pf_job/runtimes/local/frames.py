@@ -12,7 +12,11 @@ LIMIT = 64 * 2**20
 Message = dict[str, Any]
 
 
-class FrameTooLong(ValueError):
+class Malformed(ValueError):
+    """What was said is no message."""
+
+
+class FrameTooLong(Malformed):
     """Somebody announced a message longer than any can be."""
 
 
@@ -30,11 +34,15 @@ class Inbox:
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> list[Message]:
-        """The messages that are complete with this piece. Raises FrameTooLong, and ValueError for what is not JSON."""
+        """The messages that are complete with this piece. Raises ValueError for what is none."""
         self._buffer += data
         messages = []
         while (body := self._next()) is not None:
-            messages.append(json.loads(body))
+            match json.loads(body):
+                case dict() as message:
+                    messages.append(message)
+                case other:
+                    raise Malformed(f"a message is an object, not {other!r}")
         return messages
 
     def _next(self) -> bytes | None:

@@ -6,7 +6,6 @@ import heapq
 import select
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from itertools import count
 
 READ = select.EPOLLIN
@@ -53,9 +52,10 @@ class Loop:
         while not self._is_over:
             self._before_waiting()
             for handle, events in self._epoll.poll(self._patience()):
+                handler = self._handlers.get(handle)
                 # Whoever was called before may have closed it.
-                with suppress(KeyError):
-                    self._handlers[handle](events)
+                if handler is not None:
+                    handler(events)
             self._keep_appointments()
 
     def _patience(self) -> float | None:

@@ -241,7 +241,9 @@ def _close(folder: int, record: Record, forced: bool) -> Ending:
         ending = Ending(
             ended=ended, lost=True, message="the process that looked after it is gone; how it ended is unknown"
         )
-    files.add(folder, layout.RECORD, records.write(ending), lasting=True)
+    # On a full disk the next runner finds the same.
+    with suppress(OSError):
+        files.add(folder, layout.RECORD, records.write(ending), lasting=True)
     return ending
 
 

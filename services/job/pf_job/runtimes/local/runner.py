@@ -77,11 +77,12 @@ class Runner:
         self._site.trees.close()
 
     def _heed(self, connection: Connection, message: Message) -> None:
-        number = message["id"]
+        number = message.get("id")
         try:
             reply = self._do(message)
-        except OSError as problem:
-            connection.tell({"id": number, "fault": f"the runner could not do it: {problem}"})
+        except (OSError, KeyError, TypeError, ValueError) as problem:
+            # Of the last three the client is to blame, and hears it; what was begun can be repeated.
+            connection.tell({"id": number, "fault": f"the runner could not do it: {problem!r}"})
             return
         connection.tell({"id": number, "reply": reply})
         if message["do"] == "watch":

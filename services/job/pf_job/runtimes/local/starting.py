@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from pf_job.runtimes.local import accelerators, files, init, layout, limits, mounts, records
+from pf_job.runtimes.local import accelerators, files, groups, init, layout, limits, mounts, records
 from pf_job.runtimes.local.accelerators import Accelerators
 from pf_job.runtimes.local.containment import Containment
 from pf_job.runtimes.local.groups import Trees
@@ -21,7 +21,7 @@ from pf_job.runtimes.local.limits import Limits
 from pf_job.runtimes.local.program import Program
 from pf_job.runtimes.local.records import Order, Process, Record, Refusal
 from pf_job.runtimes.local.slots import Slot, Slots
-from pf_job.runtimes.local.tenants import Tenants
+from pf_job.runtimes.local.tenants import Tenants, UsersExhausted
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -82,13 +82,18 @@ class Starter:
         devices = self._devices.take(order.accelerators)
         if devices is None:
             return Refusal("RESOURCE_EXHAUSTED", f"fewer than {order.accelerators} accelerators are free")
-        uid = None if self._tenants is None else self._tenants.uid(order.tenant)
+        try:
+            uid = None if self._tenants is None else self._tenants.uid(order.tenant)
+        except UsersExhausted as problem:
+            self._devices.give_back(devices)
+            return Refusal("RESOURCE_EXHAUSTED", str(problem))
         slot = self._slots.take(uid)
         try:
             return self._start(order, devices, uid, slot)
-        except BaseException:
+        except OSError:
             self._devices.give_back(devices)
             self._slots.give_back(slot.number)
+            groups.remove([f"{place}/{_leaf(order.name)}" for place in self._site.trees.places])
             raise
 
     def _start(self, order: Order, devices: tuple[int, ...], uid: int | None, slot: Slot) -> Started:
