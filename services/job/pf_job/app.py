@@ -74,7 +74,7 @@ QUEUE = "queue"
 DRIVING = "driving"
 """The lease of the instance that drives jobs."""
 VERSION = version("paddleflow-server")
-SPECS_KEPT = 2_000
+SPECS_KEPT = 500
 """Specs of jobs that were read last, of up to some 100 KiB each, usually less than 1 KiB."""
 
 
