@@ -6,12 +6,14 @@ import os
 import subprocess
 from collections.abc import Mapping
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pf_job.frameworks.check import violations
+from pf_job.frameworks.places import on_one_machine, on_their_own
 from pf_job.frameworks.registry import RULES
 from pf_job.frameworks.rules import Crew, Loss, Place, Reaction, Replica, decisive, done, reaction
 from pf_job.specs.defaults import filled
@@ -221,6 +223,29 @@ ON_FAILURE = Work(command="true", env={"PF_JOB_RESTART_POLICY": "OnFailure"})
 def test_what_is_done_about_a_loss(spec: JobSpec, loss: Loss, expected: Reaction) -> None:
     rules = RULES[spec.framework or F.STANDALONE]
     assert reaction(rules, filled(spec, timedelta(days=7)), loss) is expected
+
+
+def test_replicas_of_one_machine_have_ports_of_their_own() -> None:
+    replicas = [Replica(WORKER, 1), Replica(WORKER, 0), Replica(PSERVER, 0)]
+    assert on_one_machine(RULES[F.PADDLE], replicas, "127.0.0.1", count(7000)) == {
+        Replica(PSERVER, 0): Place("127.0.0.1", {"server": 7000, "gloo": 7001}),
+        Replica(WORKER, 0): Place("127.0.0.1", {"trainer": 7002, "rendezvous": 7003}),
+        Replica(WORKER, 1): Place("127.0.0.1", {"trainer": 7004, "rendezvous": 7005}),
+    }
+
+
+def test_replicas_with_addresses_have_the_ports_that_are_said_or_customary() -> None:
+    members = (Member(role=PSERVER), Member(role=WORKER, work=Work(port=5000)))
+    addresses = {Replica(PSERVER, 0): "a", Replica(WORKER, 0): "b"}
+    assert on_their_own(RULES[F.PADDLE], JobSpec(members=members), addresses) == {
+        Replica(PSERVER, 0): Place("a", {"server": 36000, "gloo": 36018}),
+        Replica(WORKER, 0): Place("b", {"trainer": 5000, "rendezvous": 5001}),
+    }
+
+
+def test_there_is_a_port_for_all_that_a_replica_listens_on() -> None:
+    assert places(made(F.PADDLE, {WORKER: 2}, Work(command="true", port=65534))) == []
+    assert places(made(F.PADDLE, {WORKER: 2}, Work(command="true", port=65535))) == ["members[0].port"]
 
 
 def started(

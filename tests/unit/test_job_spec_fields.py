@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from time import perf_counter
 from typing import Any
 
 import pytest
 
-from pf_job.specs.check import violations
+from pf_job.specs.check import joined_violations, violations
+from pf_job.specs.defaults import with_filesystems, with_flavours
 from pf_job.specs.domain import (
     FilesystemMount,
     Flavour,
@@ -237,6 +239,22 @@ def test_mounts_of_job_and_member_do_not_meet() -> None:
 def test_there_are_no_more_replicas_than_can_be_kept() -> None:
     spec = distributed(Member(role=Role.PSERVER), Member(role=Role.WORKER, max_replicas=10_000))
     assert places(spec, JobType.DISTRIBUTED) == ["members"]
+
+
+def test_there_are_no_more_members_than_roles() -> None:
+    env = {f"A{number}": "1" for number in range(1000)}
+    began = perf_counter()
+    assert places(distributed(*[Member(role=Role.WORKER)] * 50_000, env=env), JobType.DISTRIBUTED) == ["members"]
+    assert perf_counter() - began < 1
+
+
+def test_what_is_named_is_judged_again_when_it_was_looked_up() -> None:
+    member = Member(role=Role.WORKER, work=Work(fs=fs(), extra_fs=(fs(name="alias"),), limit_flavour=limit(cpu=500)))
+    spec = distributed(member, flavour=Flavour(name="big"))
+    assert places(spec, JobType.DISTRIBUTED) == []
+    known = with_filesystems(with_flavours(spec, {"big": ONE.amounts}), {"data": "fs-a-b", "alias": "fs-a-b"})
+    found = [wrong.field for wrong in joined_violations(known)]
+    assert found == ["members[0].limitFlavour.cpu", "members[0].extraFS"]
 
 
 def test_the_environment_of_a_replica_is_no_longer_than_a_start_takes() -> None:

@@ -34,7 +34,7 @@ def violations(spec: JobSpec, job_type: JobType) -> Iterator[Violation]:
     yield from _template(spec, job_type)
     if job_type is JobType.SINGLE:
         yield from _startable("", spec.work)
-    if job_type is JobType.DISTRIBUTED and spec.framework and spec.members:
+    if job_type is JobType.DISTRIBUTED and spec.framework and 0 < len(spec.members) <= check.MOST_MEMBERS:
         yield from _made_with(spec, RULES[spec.framework])
 
 
@@ -58,6 +58,8 @@ def _member(place: str, job: Work, member: Member, rule: RoleRule) -> Iterator[V
     if member.elastic and not rule.elastic and member.replicas <= (rule.most or member.replicas):
         yield Violation(f"{place}maxReplicas", f"the number of replicas of a {rule.role} cannot change here")
     work = joined(job, member.work)
+    if work.port + len(rule.ports) - 1 > check.LAST_PORT:
+        yield Violation(f"{place}port", f"a {rule.role} needs {len(rule.ports)} ports, from this one on")
     if not rule.self_starting or (rule.role is Role.DRIVER and not work.env.get(MAIN_FILE)):
         yield from _startable(place, work, job.extension_template is not None)
 

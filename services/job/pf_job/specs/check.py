@@ -25,6 +25,7 @@ from pf_job.specs.domain import (
     LimitFlavour,
     Member,
     RetryPolicy,
+    Role,
     TimeLimits,
     Work,
 )
@@ -38,6 +39,7 @@ MOST_ARGS = 1000
 ARGS_BYTES = 128 * 1024
 MOST_MOUNTS = 64
 MOST_REPLICAS = 10_000
+MOST_MEMBERS = len(Role)
 MOST_RETRIES = 100
 LAST_PORT = 65535
 MOST_STATUSES = 255
@@ -58,6 +60,20 @@ def violations(spec: JobSpec, job_type: JobType) -> Iterator[Violation]:
     yield from _members(spec)
     yield from _retry(spec.retry)
     yield from _limits(spec.limits)
+
+
+def joined_violations(spec: JobSpec) -> Iterator[Violation]:
+    """What is wrong only with job and member together, each of which may be right.
+
+    To be asked once more when flavours and filesystems have been looked up: as long as it is not known what they are,
+    nothing is wrong with them.
+    """
+    parts = [(f"members[{at}].", member.work) for at, member in enumerate(spec.members)] or [("", spec.work)]
+    for place, work in parts:
+        both = joined(spec.work, work)
+        yield from _covered(place, both, work)
+        yield from _apart(place, both.mounts)
+        yield from _whole_environment(place, both.env)
 
 
 def _type(spec: JobSpec, job_type: JobType) -> Iterator[Violation]:
@@ -81,24 +97,22 @@ def _type(spec: JobSpec, job_type: JobType) -> Iterator[Violation]:
 
 
 def _members(spec: JobSpec) -> Iterator[Violation]:
+    if len(spec.members) > MOST_MEMBERS:
+        yield Violation("members", f"there are {MOST_MEMBERS} roles, and {len(spec.members)} members")
+        return
     queue = spec.work.scheduling_policy.queue or DEFAULT_QUEUE
-    times = Counter(member.role for member in spec.members)
     seen = set()
     for at, member in enumerate(spec.members):
         place = f"members[{at}]."
-        if times[member.role] > 1 and member.role in seen:
+        if member.role in seen:
             yield Violation(f"{place}role", f"{member.role} is there already; pworker is the same as worker")
         seen.add(member.role)
         yield from _member(place, member)
         if member.work.scheduling_policy.queue not in ("", queue):
             yield Violation(f"{place}schedulingPolicy.queue", f"must be the job's, {fields.shown(queue)}")
-        yield from _together(place, spec.work, member.work)
     if sum(member.most for member in spec.members) > MOST_REPLICAS:
         yield Violation("members", f"a job has at most {MOST_REPLICAS} replicas")
-    if not spec.members:
-        yield from _covered("", spec.work, spec.work)
-        yield from _apart("", spec.work.mounts)
-        yield from _whole_environment("", spec.work.env)
+    yield from joined_violations(spec)
 
 
 def _member(place: str, member: Member) -> Iterator[Violation]:
@@ -107,14 +121,6 @@ def _member(place: str, member: Member) -> Iterator[Violation]:
         yield from fields.within(f"{place}maxReplicas", member.max_replicas, max(1, member.replicas), MOST_REPLICAS)
     yield from fields.within(f"{place}replicaStep", member.replica_step, 0, MOST_REPLICAS)
     yield from _work(place, member.work)
-
-
-def _together(place: str, job: Work, member: Work) -> Iterator[Violation]:
-    """What is wrong only with both: each for itself may be right."""
-    both = joined(job, member)
-    yield from _covered(place, both, member)
-    yield from _apart(place, both.mounts)
-    yield from _whole_environment(place, both.env)
 
 
 def _work(place: str, work: Work) -> Iterator[Violation]:
