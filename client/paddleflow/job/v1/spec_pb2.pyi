@@ -160,7 +160,7 @@ Global___Role: _TypeAlias = Role  # noqa: Y015
 class JobSpec(_message.Message):
     """JobSpec is what somebody wants to be run. In JSON and YAML documents it has the names given here in lowerCamelCase; an empty field means the same as an absent one.
 
-    What stands here and in a member too is the default of all members; a member's own wins. `labels`, `annotations`, `env` and `extra_fs` of both are joined.
+    What stands here and in a member too is the default of all members; a member's own wins. `labels`, `annotations`, `env` and `extra_fs` of both are joined; `extension_template` is never a default, as that of a job is one object for all of it.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -308,7 +308,7 @@ class JobSpec(_message.Message):
 
     @_builtins.property
     def env(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
-        """Environment of each replica. Names begin with a letter or `_`; values are passed as they are, nothing in them is expanded."""
+        """Environment of each replica. Names begin with a letter or `_`; values are passed as they are, nothing in them is expanded. At most 1000, each with its name less than 128 KiB; all that a replica has, at most 512 KiB."""
 
     @_builtins.property
     def secret_env(self) -> _containers.MessageMap[_builtins.str, Global___SecretReference]:
@@ -320,11 +320,11 @@ class JobSpec(_message.Message):
 
     @_builtins.property
     def extension_template(self) -> _struct_pb2.Struct:
-        """A Kubernetes object that is filled in instead of the built-in one. Of no effect on a local cluster. Required of a workflow."""
+        """A Kubernetes object that is filled in instead of the built-in one. Of no effect on a local cluster. Required of a workflow. It has `apiVersion` and `kind`, and at most 256 KiB as JSON."""
 
     @_builtins.property
     def members(self) -> _containers.RepeatedCompositeFieldContainer[Global___Member]:
-        """The roles of a distributed job, each at most once."""
+        """The roles of a distributed job, each at most once; at most 10,000 replicas together."""
 
     @_builtins.property
     def retry(self) -> Global___RetryPolicy:
@@ -570,7 +570,7 @@ class SchedulingPolicy(_message.Message):
     queue: _builtins.str
     """The queue. Empty: `default-queue`."""
     priority: Global___Priority.ValueType
-    """Among the jobs of its queue."""
+    """Among the jobs of its queue. All of them may be asked for from the beginning."""
     def __init__(
         self,
         *,
@@ -597,7 +597,7 @@ class Flavour(_message.Message):
     """A flavour that is kept by the queue service. Empty or `customFlavour`: the amounts below."""
     @_builtins.property
     def amounts(self) -> _resources_pb2.Resources:
-        """The amounts. In documents `cpu`, `mem` (or `memory`) and `scalarResources`, as Kubernetes writes quantities."""
+        """The amounts; beside a name, what that flavour was when the job was accepted. Where they are given, `cpu` and `memory` are more than 0. In documents `cpu`, `mem` (or `memory`) and `scalarResources`, as Kubernetes writes quantities."""
 
     def __init__(
         self,
@@ -653,13 +653,13 @@ class FilesystemMount(_message.Message):
     SUB_PATH_FIELD_NUMBER: _builtins.int
     READ_ONLY_FIELD_NUMBER: _builtins.int
     id: _builtins.str
-    """The filesystem's id. Either this, or `name`."""
+    """The filesystem's id. Either this, or `name`; both where it has been looked up."""
     name: _builtins.str
     """The filesystem's name; one of another owner as `owner/name`."""
     mount_path: _builtins.str
-    """Where it appears: an absolute path, not `/`. Empty: `/home/paddleflow/storage/mnt/` and the filesystem's id."""
+    """Where it appears: an absolute path without `..`, not `/`, and no other's. Empty: `/home/paddleflow/storage/mnt/` and the filesystem's id."""
     sub_path: _builtins.str
-    """The folder of the filesystem that appears; it is made if it does not exist. Empty: all of it."""
+    """The folder of the filesystem that appears: a path without `..` that does not begin with `/`. It is made if it does not exist. Empty: all of it."""
     read_only: _builtins.bool
     """True if replicas cannot write."""
     def __init__(
@@ -726,7 +726,7 @@ class RetryPolicy(_message.Message):
 
     @_builtins.property
     def not_on(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Exit statuses after which it is not tried again."""
+        """Exit statuses, 1 to 255, after which it is not tried again."""
 
     def __init__(
         self,
