@@ -15,19 +15,26 @@ def base(choice: Choice, positions: Collection[ReplicaKey], standing: Standing) 
 
 
 def chosen(
-    choice: Choice, standing: Standing, attempt: int, read: Collection[ReplicaKey], *, later: bool
+    choice: Choice,
+    standing: Standing,
+    attempt: int,
+    read: Collection[ReplicaKey],
+    *,
+    later: bool = False,
+    anew: bool = True,
 ) -> Sequence[Known]:
     """The replicas to read, in order, those among them that are read already.
 
-    Of each replica of the first attempt the last restart is meant, or the one that is read already. With `later` all
-    that come after are meant too.
+    Of each replica the last restart is meant, or the one that is read already. With `later` all that come after are
+    meant too, and all of those that were not there when it was looked `anew`.
     """
     meant = [each for each in standing.replicas if _is_meant(choice, each.key, attempt, later=later)]
     first = _first_restarts(read)
     found: list[Known] = []
     for slot, group in groupby(sorted(meant, key=lambda each: each.key), lambda each: _slot(each.key)):
         starts = list(group)
-        begin = _begin(choice, starts, attempt, first.get(slot), later=later)
+        is_new = later and not (anew and slot[0] == attempt)
+        begin = first[slot] if slot in first else 0 if is_new else _begin(choice, starts)
         found += [each for each in starts if each.key.restart >= begin and (later or each.key.restart == begin)]
     return found
 
@@ -48,14 +55,8 @@ def _is_meant(choice: Choice, key: ReplicaKey, attempt: int, *, later: bool) -> 
     )
 
 
-def _begin(choice: Choice, starts: Sequence[Known], attempt: int, read: int | None, *, later: bool) -> int:
-    """The first restart of a replica that is read."""
-    if read is not None:
-        return read
-    first = starts[0].key.attempt == attempt
-    if first and choice.restart is not None:
-        return choice.restart
-    return starts[-1].key.restart if first or not later else 0
+def _begin(choice: Choice, starts: Sequence[Known]) -> int:
+    return starts[-1].key.restart if choice.restart is None else choice.restart
 
 
 def _slot(key: ReplicaKey) -> tuple[int, str, int]:

@@ -64,7 +64,7 @@ def _bounded(data: bytes, before: Position, bounds: Bounds) -> bytes:
     if bounds.bytes:
         data = data[: bounds.bytes - before.bytes]
     wanted = bounds.lines - before.lines
-    if bounds.lines and data.count(b"\n") > wanted:
+    if bounds.lines and data.count(b"\n") >= wanted:
         left = data.split(b"\n", wanted)[-1]
         data = data[: len(data) - len(left)]
     return data

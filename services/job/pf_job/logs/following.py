@@ -32,6 +32,7 @@ class Following:
         self._attempt = attempt
         self._begin = begin
         self._clock = clock
+        self._anew = not query.positions
         self._pause = SHORTEST
         self._readers: dict[ReplicaKey, Reader] = {}
         self._waits: dict[ReplicaKey, asyncio.Task[None]] = {}
@@ -69,7 +70,8 @@ class Following:
     async def _take_up(self, standing: Standing) -> bool:
         """Begins to read what is new. True if everything is told, and nothing more will come."""
         query = self._query
-        self._meant = chosen(query.choice, standing, self._attempt, self._met, later=query.later)
+        self._meant = chosen(query.choice, standing, self._attempt, self._met, later=query.later, anew=self._anew)
+        self._anew = False
         self._met.update(each.key for each in self._meant)
         self._over.update(each.key for each in self._meant if each.over)
         missing = [each.key for each in self._meant if each.key not in self._readers and not self._is_told(each.key)]

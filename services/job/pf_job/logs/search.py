@@ -6,7 +6,6 @@ gaps are found from left to right, without ever going back.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,33 +26,28 @@ class Search:
         """The lines that contain a text, with their ends."""
         return b"".join(data[start:stop] for start, stop in self.find(data))
 
-    def find(self, data: bytes) -> Iterator[tuple[int, int]]:
+    def find(self, data: bytes) -> Sequence[tuple[int, int]]:
         """Where lines that contain a text begin, and where they end."""
-        place = 0
-        while (found := self._first.search(data, place)) is not None:
-            start = max(place, data.rfind(b"\n", place, found.start()) + 1)
-            stop = data.find(b"\n", found.end()) + 1 or len(data)
-            if self._is_in(data[start:stop]):
-                yield start, stop
-            place = stop
+        folded = self._folded(data)
+        return sorted({line for parts in self._parts for line in _lines(parts, folded)})
 
     @cached_property
     def _parts(self) -> Sequence[Sequence[bytes]]:
         """For each text the parts that must come one after another."""
         return [[self._folded(part.encode()) for part in text.split(ANYTHING) if part] for text in self.texts]
 
-    @cached_property
-    def _first(self) -> re.Pattern[bytes]:
-        """Finds where a text may begin."""
-        firsts = b"|".join(re.escape(parts[0]) for parts in self._parts)
-        return re.compile(firsts, re.IGNORECASE if self.ignore_case else 0)
-
-    def _is_in(self, line: bytes) -> bool:
-        line = self._folded(line)
-        return any(_follow(parts, line) for parts in self._parts)
-
     def _folded(self, data: bytes) -> bytes:
         return data.lower() if self.ignore_case else data
+
+
+def _lines(parts: Sequence[bytes], data: bytes) -> Iterator[tuple[int, int]]:
+    place = 0
+    while (found := data.find(parts[0], place)) >= 0:
+        start = max(place, data.rfind(b"\n", place, found) + 1)
+        stop = data.find(b"\n", found) + 1 or len(data)
+        if _follow(parts, data[found:stop]):
+            yield start, stop
+        place = stop
 
 
 def _follow(parts: Sequence[bytes], line: bytes) -> bool:

@@ -35,7 +35,7 @@ class Logs:
             following = Following(query, attempt, lambda key: self._reader(query, key), self._clock)
             chunks = following.run(standing, look)
         else:
-            replicas = chosen(query.choice, standing, attempt, query.positions, later=False)
+            replicas = chosen(query.choice, standing, attempt, query.positions)
             chunks = self._read_each(query, look, [each.key for each in replicas])
         async with aclosing(chunks):
             async for chunk in chunks:
@@ -43,7 +43,7 @@ class Logs:
 
     def replicas(self, choice: Choice, standing: Standing) -> Sequence[Known]:
         """The replicas that are meant. Raises NotFound if there are none."""
-        return chosen(choice, standing, _attempt(choice, (), standing), (), later=False)
+        return chosen(choice, standing, _attempt(choice, (), standing), ())
 
     async def info(self, key: ReplicaKey, *, count: bool) -> Info | None:
         """How much there is of one log, with its lines if they are to be counted and few; None if there is no log."""

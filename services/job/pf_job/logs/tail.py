@@ -55,7 +55,7 @@ class _Found:
         elif not first and not begin:
             begin = len(data)
         self._rest = data[:begin]
-        found = list(self._search.find(data[begin:]))
+        found = self._search.find(data[begin:])
         if len(found) >= self._left:
             return offset + begin + found[-self._left][0]
         self._left -= len(found)

@@ -1,0 +1,158 @@
+"""Which replicas are read, in what order, and when following ends, on a runtime in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paddleflow.problems import NotFound, Unavailable
+from pf_job.logs.choosing import chosen
+from pf_job.logs.domain import Bounds, Choice, Chunk, Known, Position, Query, Standing, TailLines
+from pf_job.logs.search import Search
+from pf_job.logs.service import Logs
+from pf_job.runtimes.fake import FakeRuntime
+from pf_job.runtimes.port import Ceiling, Launch, LogRange, ReplicaKey
+from pf_kit.clock import SystemClock
+
+FIRST = ReplicaKey("job", 1, "worker", 0)
+KEYS = st.builds(
+    ReplicaKey,
+    st.just("job"),
+    st.integers(1, 3),
+    st.sampled_from(["worker", "master"]),
+    st.integers(0, 1),
+    st.integers(0, 2),
+)
+
+
+def launch(script: str, key: ReplicaKey = FIRST, log: int | None = None) -> Launch:
+    return Launch(key=key, tenant="ada", argv=["sh", "-c", script], env={}, cwd="/", ceiling=Ceiling(log=log))
+
+
+def standing(*known: Known, attempt: int = 1, over: bool = False) -> Standing:
+    return Standing(attempt, over, known)
+
+
+async def read(
+    runtime: FakeRuntime, query: Query, *stands: Standing, stop_after: int = 1_000
+) -> tuple[list[Chunk], int]:
+    """What is told while a job stands like this, then like that; and how often it was looked."""
+    left, looks = list(stands), 0
+
+    async def look() -> Standing:
+        nonlocal looks
+        looks += 1
+        return left.pop(0) if len(left) > 1 else left[0]
+
+    told: list[Chunk] = []
+    async with asyncio.timeout(20), aclosing(Logs({"here": runtime}, SystemClock()).read(query, look)) as chunks:
+        async for chunk in chunks:
+            told.append(chunk)
+            if len(told) == stop_after:
+                break
+    return told, looks
+
+
+def query(**fields: object) -> Query:
+    return Query(choice=Choice(job="job"), **fields)  # type: ignore[arg-type]
+
+
+async def test_a_replica_that_is_lost_is_not_followed_for_ever() -> None:
+    """The runtime still takes it for one that runs; the record of the job knows better."""
+    runtime = FakeRuntime()
+    await runtime.start([launch("echo a; sleep 1000")])
+    told, looks = await read(runtime, query(follow=True), standing(Known(FIRST, False)), standing(Known(FIRST, True)))
+    assert [chunk.data for chunk in told] == [b"a\n", b""]
+    assert told[-1].position == Position(FIRST, 2, 1, 2, end=True)
+    assert looks >= 2
+
+
+async def test_a_replica_without_a_log_is_waited_for() -> None:
+    runtime = FakeRuntime()
+    begun = asyncio.get_running_loop().call_later(0.2, lambda: runtime._begin(launch("echo a")))  # noqa: SLF001
+    told, looks = await read(runtime, query(follow=True), standing(), standing(Known(FIRST, False)))
+    assert begun.when() <= asyncio.get_running_loop().time()
+    assert [chunk.data for chunk in told] == [b"a\n", b""]
+    assert looks >= 3
+
+
+async def test_a_log_that_is_deleted_meanwhile_ends() -> None:
+    runtime = FakeRuntime()
+    await runtime.start([launch("echo a; sleep 1000")])
+    asyncio.get_running_loop().call_later(0.2, runtime._logs.clear)  # noqa: SLF001
+    told, _ = await read(runtime, query(follow=True), standing(Known(FIRST, False)))
+    assert [chunk.position.end for chunk in told] == [False, True]
+
+
+async def test_a_runtime_that_is_away_ends_the_stream() -> None:
+    class Away(FakeRuntime):
+        async def read_log(self, key: ReplicaKey, offset: int, size: int) -> LogRange:
+            raise Unavailable("it is away")
+
+    with pytest.raises(Unavailable):
+        await read(Away(), query(), standing(Known(FIRST, True)))
+
+
+async def test_a_line_of_one_of_several_is_not_cut() -> None:
+    """Each chunk of several logs is whole lines, but for the last."""
+    runtime = FakeRuntime()
+    second = ReplicaKey("job", 1, "worker", 1)
+    await runtime.start([launch("sleep 1000"), launch("sleep 1000", second)])
+    loop, log = asyncio.get_running_loop(), runtime._logs[FIRST]  # noqa: SLF001
+    for n, part in enumerate((b"he", b"llo\nyo", b"u")):
+        loop.call_later(0.1 * n + 0.1, log.written.extend, part)
+    loop.call_later(0.6, lambda: [runtime.end(key, 0) for key in (FIRST, second)])
+    told, _ = await read(runtime, query(follow=True), standing(Known(FIRST, False), Known(second, False)))
+    assert [chunk.data for chunk in told if chunk.data] == [b"hello\n", b"you"]
+
+
+async def test_what_is_lost_is_told_once() -> None:
+    runtime = FakeRuntime()
+    await runtime.start([launch("echo 0123456789; echo abc", log=6)])
+    await asyncio.sleep(0)
+    told, _ = await read(runtime, query(), standing(Known(FIRST, True)))
+    assert [(chunk.lost, chunk.offset, chunk.data) for chunk in told] == [(9, 9, b"9\nabc\n"), (0, 15, b"")]
+    search = query(search=Search(["nowhere"]), start=TailLines(3))
+    told, _ = await read(runtime, search, standing(Known(FIRST, True)))
+    assert [(chunk.position.offset, chunk.data) for chunk in told] == [(15, b"")]
+
+
+async def test_who_has_all_that_was_asked_for_is_told_no_more() -> None:
+    runtime = FakeRuntime()
+    await runtime.start([launch("echo a; echo b; sleep 1000")])
+    told, _ = await read(runtime, query(follow=True, bounds=Bounds(lines=1)), standing(Known(FIRST, False)))
+    assert [chunk.data for chunk in told] == [b"a\n"]
+    again = query(follow=True, bounds=Bounds(lines=1), positions={FIRST: told[-1].position})
+    assert await read(runtime, again, standing(Known(FIRST, False))) == ([], 1)
+
+
+async def test_no_attempt_of_the_future_is_waited_for() -> None:
+    ahead = Query(choice=Choice(job="job", attempt=2), follow=True)
+    with pytest.raises(NotFound):
+        await read(FakeRuntime(), ahead, standing())
+
+
+@given(keys=st.sets(KEYS), read_before=st.sets(KEYS), attempt=st.integers(1, 3))
+def test_who_goes_on_misses_nothing_that_comes_later(
+    keys: set[ReplicaKey], read_before: set[ReplicaKey], attempt: int
+) -> None:
+    stands = standing(*(Known(key, True) for key in keys), attempt=3)
+    choice = Choice(job="job", attempt=attempt)
+    plain = [each.key for each in chosen(choice, stands, attempt, read_before)]
+    later = [each.key for each in chosen(choice, stands, attempt, read_before, later=True, anew=False)]
+    assert plain == sorted(set(plain))
+    assert later == sorted(set(later))
+    assert {key.attempt for key in plain} <= {attempt}
+    assert len({(key.role, key.index) for key in plain}) == len(plain)
+    for key in keys:
+        slot = [each for each in read_before if (each.attempt, each.role, each.index) == key_slot(key)]
+        is_due = key.attempt >= attempt and key.restart >= min((each.restart for each in slot), default=0)
+        assert (key in later) == is_due
+
+
+def key_slot(key: ReplicaKey) -> tuple[int, str, int]:
+    return key.attempt, key.role, key.index
