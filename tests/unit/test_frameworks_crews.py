@@ -59,7 +59,7 @@ def crew(framework: Framework, case: Mapping[str, Any]) -> Crew:
         owner="alice",
         spec=filled(spec, timedelta(days=7)),
         places=places,
-        folder="/run/crew",
+        folder=case.get("folder", "/run/crew"),
     )
 
 

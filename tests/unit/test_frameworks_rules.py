@@ -6,14 +6,12 @@ import os
 import subprocess
 from collections.abc import Mapping
 from datetime import timedelta
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pf_job.frameworks.check import violations
-from pf_job.frameworks.places import on_one_machine, on_their_own
 from pf_job.frameworks.registry import RULES
 from pf_job.frameworks.rules import Crew, Loss, Place, Reaction, Replica, decisive, done, reaction
 from pf_job.specs.defaults import filled
@@ -225,24 +223,6 @@ def test_what_is_done_about_a_loss(spec: JobSpec, loss: Loss, expected: Reaction
     assert reaction(rules, filled(spec, timedelta(days=7)), loss) is expected
 
 
-def test_replicas_of_one_machine_have_ports_of_their_own() -> None:
-    replicas = [Replica(WORKER, 1), Replica(WORKER, 0), Replica(PSERVER, 0)]
-    assert on_one_machine(RULES[F.PADDLE], replicas, "127.0.0.1", count(7000)) == {
-        Replica(PSERVER, 0): Place("127.0.0.1", {"server": 7000, "gloo": 7001}),
-        Replica(WORKER, 0): Place("127.0.0.1", {"trainer": 7002, "rendezvous": 7003}),
-        Replica(WORKER, 1): Place("127.0.0.1", {"trainer": 7004, "rendezvous": 7005}),
-    }
-
-
-def test_replicas_with_addresses_have_the_ports_that_are_said_or_customary() -> None:
-    members = (Member(role=PSERVER), Member(role=WORKER, work=Work(port=5000)))
-    addresses = {Replica(PSERVER, 0): "a", Replica(WORKER, 0): "b"}
-    assert on_their_own(RULES[F.PADDLE], JobSpec(members=members), addresses) == {
-        Replica(PSERVER, 0): Place("a", {"server": 36000, "gloo": 36018}),
-        Replica(WORKER, 0): Place("b", {"trainer": 5000, "rendezvous": 5001}),
-    }
-
-
 def test_there_is_a_port_for_all_that_a_replica_listens_on() -> None:
     assert places(made(F.PADDLE, {WORKER: 2}, Work(command="true", port=65534))) == []
     assert places(made(F.PADDLE, {WORKER: 2}, Work(command="true", port=65535))) == ["members[0].port"]
@@ -254,7 +234,7 @@ def started(
     """Runs what the replica would run, in a world where Ray and Spark only say how they were called."""
     for name in ("ray", "spark-class", "spark-submit"):
         program = tmp_path / name
-        program.write_text(f'#!/bin/sh\necho {name} "$1" "$2"\n[ {name} != spark-submit ] || exit 3\n')
+        program.write_text(f'#!/bin/sh\necho {name} "$@"\n[ {name} != spark-submit ] || exit 3\n')
         program.chmod(0o755)
     every: dict[Replica, Any] = {Replica(member.role, 0): Place("127.0.0.1", ports) for member in spec.members}
     crew = Crew(job_id="job-1", attempt=1, owner="alice", spec=filled(spec, timedelta(1)), places=every)
@@ -267,7 +247,9 @@ def test_the_head_of_ray_ends_as_its_entry_point_does(tmp_path: Path) -> None:
     head = Member(role=MASTER, work=Work(command="echo said '$x'; exit 7"))
     spec = JobSpec(framework=F.RAY, members=(head, Member(role=WORKER)))
     result = started(tmp_path, spec, Replica(MASTER, 0), {"gcs": 1, "dashboard": 2, "client": 3})
-    assert (result.returncode, result.stdout) == (7, "ray start --head\nsaid $x\n")
+    head_started, said = result.stdout.splitlines()
+    assert head_started.startswith("ray start --head ")
+    assert (result.returncode, said) == (7, "said $x")
 
 
 def test_arguments_reach_the_entry_point_of_ray_as_they_are(tmp_path: Path) -> None:
@@ -281,4 +263,4 @@ def test_the_driver_of_spark_ends_as_what_it_submits(tmp_path: Path) -> None:
     driver = Member(role=DRIVER, work=Work(env={"PF_JOB_SPARK_MAIN_FILE": "a $b.py"}))
     spec = JobSpec(framework=F.SPARK, members=(driver, Member(role=EXECUTOR)))
     result = started(tmp_path, spec, Replica(DRIVER, 0), {"driver": 1, "blocks": 2, "master": 3})
-    assert (result.returncode, "spark-submit a $b.py" in result.stdout) == (3, True)
+    assert (result.returncode, " a $b.py\n" in result.stdout) == (3, True)

@@ -1,6 +1,7 @@
 """MPI: a launcher (the master) that starts the program on the workers, which it finds in files.
 
-The files list the workers that run now, those of one address together. `discover_hosts.sh` is what Horovod asks for
+The files list the workers that run now, those of one address together; without a folder for them `mpirun` takes the
+machine it is on. `discover_hosts.sh` is what Horovod asks for
 them again and again, so that an elastic job notices a change.
 """
 
@@ -23,21 +24,26 @@ def environment(crew: Crew, replica: Replica) -> dict[str, str]:
     told = {
         "K_MPI_JOB_ROLE": "launcher" if replica.role is Role.MASTER else "worker",
         "MPI_HOST": ",".join(crew.address(worker) for worker in crew.of(Role.WORKER)),
-        "OMPI_MCA_orte_default_hostfile": f"{crew.folder}/{OPEN_MPI_HOSTS}",
         "OMPI_MCA_orte_keep_fqdn_hostnames": "true",
         "OMPI_MCA_orte_set_default_slots": slots,
         "OMPI_MCA_plm_rsh_args": SSH,
-        "I_MPI_HYDRA_HOST_FILE": f"{crew.folder}/{HYDRA_HOSTS}",
         "I_MPI_PERHOST": slots,
         "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS": SSH,
-        "HYDRA_HOST_FILE": f"{crew.folder}/{HYDRA_HOSTS}",
         "HYDRA_LAUNCH_EXTRA_ARGS": SSH,
     }
+    if crew.folder:
+        told |= {
+            "OMPI_MCA_orte_default_hostfile": f"{crew.folder}/{OPEN_MPI_HOSTS}",
+            "I_MPI_HYDRA_HOST_FILE": f"{crew.folder}/{HYDRA_HOSTS}",
+            "HYDRA_HOST_FILE": f"{crew.folder}/{HYDRA_HOSTS}",
+        }
     # The launcher only starts others: it is not to hold an accelerator that they need.
     return told | ({"NVIDIA_VISIBLE_DEVICES": ""} if replica.role is Role.MASTER else {})
 
 
 def files(crew: Crew, _replica: Replica) -> tuple[File, ...]:
+    if not crew.folder:
+        return ()
     hosts = _hosts(crew)
     open_mpi = "".join(f"{host} slots={slots}\n" for host, slots in hosts.items())
     hydra = "".join(f"{host}:{slots}\n" for host, slots in hosts.items())

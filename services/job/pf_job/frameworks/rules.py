@@ -44,7 +44,7 @@ class Crew:
     """Filled."""
     places: Mapping[Replica, Place]
     folder: str = ""
-    """Where the files of a replica appear to it; the same for all."""
+    """Where the files of a replica appear to it; the same for all. Empty: it is handed none, and hears of none."""
 
     def of(self, role: Role) -> list[Replica]:
         """Those of a role, by number."""

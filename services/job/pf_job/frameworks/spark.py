@@ -2,13 +2,14 @@
 
 Where no commands are given, the driver runs Spark's own master beside what it submits (`PF_JOB_SPARK_MAIN_FILE`,
 `PF_JOB_SPARK_MAIN_CLASS`, `PF_JOB_SPARK_ARGUMENTS`), and every executor is a worker of it. Without executors all runs
-in the driver. Settings stand in `spark-defaults.conf`, which `SPARK_CONF_DIR` leads to.
+in the driver. What is submitted here is given its settings; for commands of the user's own they also stand in
+`spark-defaults.conf`, which `SPARK_CONF_DIR` leads to.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from paddleflow.problems import Violation
 from pf_job.frameworks.rules import Crew, File, Replica, RoleRule, Rules, own_program
@@ -30,11 +31,12 @@ def environment(crew: Crew, replica: Replica) -> dict[str, str]:
     driver = crew.of(Role.DRIVER)[0]
     told = {
         "SPARK_APPLICATION_ID": f"spark-{crew.job_id}-{crew.attempt}",
-        "SPARK_CONF_DIR": crew.folder,
         "SPARK_USER": crew.owner,
         "SPARK_DRIVER_BIND_ADDRESS": crew.address(driver),
         "SPARK_DRIVER_URL": f"spark://CoarseGrainedScheduler@{crew.endpoint(driver, DRIVER)}",
     }
+    if crew.folder:
+        told |= {"SPARK_CONF_DIR": crew.folder}
     if replica.role is Role.DRIVER:
         return told
     executor = crew.member(Role.EXECUTOR)
@@ -47,8 +49,9 @@ def environment(crew: Crew, replica: Replica) -> dict[str, str]:
 
 
 def files(crew: Crew, _replica: Replica) -> tuple[File, ...]:
-    settings = _settings(crew) | _executor_settings(crew)
-    return (File(DEFAULTS, "".join(f"{name} {value}\n" for name, value in settings.items())),)
+    if not crew.folder:
+        return ()
+    return (File(DEFAULTS, "".join(f"{name} {value}\n" for name, value in _settings(crew).items())),)
 
 
 def program(crew: Crew, replica: Replica) -> tuple[str, ...]:
@@ -68,7 +71,7 @@ def wrong(spec: JobSpec) -> Iterator[Violation]:
 
 
 def _driver(crew: Crew, driver: Replica) -> tuple[str, ...]:
-    submit = _submit(crew.env(driver))
+    submit = _submit(crew, driver)
     if not submit or not crew.of(Role.EXECUTOR):
         return submit
     master = [
@@ -79,13 +82,15 @@ def _driver(crew: Crew, driver: Replica) -> tuple[str, ...]:
     return ("sh", "-c", f'{shlex.join(master)} & exec "$@"', "sh", *submit)
 
 
-def _submit(env: Mapping[str, str]) -> tuple[str, ...]:
+def _submit(crew: Crew, driver: Replica) -> tuple[str, ...]:
     """Nothing, if it is not said what to run."""
+    env = crew.env(driver)
     if not env.get(MAIN_FILE):
         return ()
+    settings = [word for name, value in _settings(crew).items() for word in ("--conf", f"{name}={value}")]
     main_class = ("--class", env[MAIN_CLASS]) if env.get(MAIN_CLASS) else ()
     arguments = (env[ARGUMENTS],) if env.get(ARGUMENTS) else ()
-    return ("spark-submit", *main_class, env[MAIN_FILE], *arguments)
+    return ("spark-submit", *settings, *main_class, env[MAIN_FILE], *arguments)
 
 
 def _executor(crew: Crew) -> tuple[str, ...]:
@@ -95,6 +100,10 @@ def _executor(crew: Crew) -> tuple[str, ...]:
 
 
 def _settings(crew: Crew) -> dict[str, str]:
+    return _driver_settings(crew) | _executor_settings(crew)
+
+
+def _driver_settings(crew: Crew) -> dict[str, str]:
     driver = crew.of(Role.DRIVER)[0]
     alone = f"local[{_cores(crew.member(Role.DRIVER))}]"
     return {
