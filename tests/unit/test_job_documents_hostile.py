@@ -45,12 +45,17 @@ HOSTILE = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("parser", ["fast", "slow"])
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_document_that_does_harm_is_refused_quickly(text: str | bytes) -> None:
+def test_a_document_that_does_harm_is_refused_quickly(
+    text: str | bytes, parser: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if parser == "slow":
+        monkeypatch.delattr("yaml.CSafeLoader", raising=False)
     began = time.perf_counter()
     with pytest.raises(InvalidArgument) as caught:
         read_spec(text)
-    assert time.perf_counter() - began < 5
+    assert time.perf_counter() - began < 20
     assert len(str(caught.value)) < 10_000
 
 

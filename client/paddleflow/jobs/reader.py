@@ -46,12 +46,12 @@ class Reader:
 
     def fields(self, node: Node | None, path: str, known: Collection[str]) -> Mapping[str, Node]:
         """The fields of an object that are not empty; unknown ones are refused."""
-        told = self.mapping(node, path)
+        told = {name: value for name, value in self.mapping(node, path).items() if not _is_empty(value)}
         if not isinstance(node, Fields):
             return {}
         for name in [name for name in told if name not in known]:
             self.refuse(_below(path, name), node.spots[name], f"is unknown; {_nearest(name, known)}")
-        return {name: value for name, value in told.items() if name in known and not _is_empty(value)}
+        return {name: value for name, value in told.items() if name in known}
 
     def mapping(self, node: Node | None, path: str) -> Mapping[str, Node]:
         """The entries of an object; an empty list is one that has none."""
