@@ -264,3 +264,19 @@ async def test_a_repeated_request_is_answered_as_before(job_site: JobSite) -> No
     request = job_pb2.CreateJobRequest(job=draft, request_id=f"once-{job_site.tag}")
     first = await job_site.root(request)
     assert await job_site.root(request) == first
+
+
+async def test_a_secret_is_read_where_the_job_runs_and_stored_nowhere(job_site: JobSite, tmp_path: Path) -> None:
+    folder = await shared_folder(job_site, tmp_path)
+    (tmp_path / "key").write_text("s3cret\n")
+    reference = {"KEY": spec_pb2.SecretReference(file="/files/key")}
+    made = await create(
+        job_site,
+        '[ "${#KEY}" = 6 ]',
+        secret_env=reference,
+        fs={"name": folder, "mount_path": "/files"},
+        **small(),
+    )
+    over = await until(job_site, made.id, *OVER)
+    assert (over.state, over.message) == (job_pb2.JOB_STATE_SUCCEEDED, "")
+    assert "s3cret" not in str(over)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
+import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -232,19 +235,45 @@ async def test_a_source_that_is_gone_is_told(place: tuple[LocalSite, LocalRuntim
         assert (seen.status, "/no/such/source" in seen.message) == (125, True)
 
 
+@pytest.fixture
+def secrets_folder() -> Iterator[Path]:
+    """A folder that every account can look into."""
+    folder = Path(tempfile.mkdtemp(prefix="pf", dir="/var/tmp"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
 async def test_secrets_are_in_the_environment_and_nowhere_else(
-    place: tuple[LocalSite, LocalRuntime], tmp_path: Path
+    place: tuple[LocalSite, LocalRuntime], secrets_folder: Path
 ) -> None:
     site, runtime = place
-    secret = tmp_path / "secret"
-    secret.write_text("hush4711")
-    replica = launch("echo $KEY | wc -c", secret_env={"KEY": str(secret)}, env={"TOKEN": "hush4712"})
+    secret = secrets_folder / "secret"
+    secret.write_text("hush4711\n")
+    more: dict[str, Any] = {"secret_env": {"KEY": str(secret)}}
+    if not await obstacle(site):
+        # Read where the program runs: what lies in `/var/tmp` of the machine is not there.
+        more = {"secret_env": {"KEY": "/keys/secret"}, "mounts": [Mount(str(secrets_folder), "/keys")]}
+    replica = launch("echo $KEY | wc -c", env={"TOKEN": "hush4712"}, **more)
     (seen,) = await ended(runtime, replica)
     assert (seen.status, await output(runtime, replica.key)) == (0, "9\n")
     kept = [path.read_bytes() for path in site.data.rglob("*") if path.is_file()]
     assert not any(b"hush" in content for content in kept)
     (missing,) = await ended(runtime, launch(secret_env={"KEY": "/no/such/secret"}))
     assert (missing.phase, missing.status, "KEY" in missing.message) == (Phase.ENDED, 125, True)
+
+
+async def test_whoever_runs_a_program_reads_no_more_by_it_than_its_account_may(
+    place: tuple[LocalSite, LocalRuntime], secrets_folder: Path
+) -> None:
+    _, runtime = place
+    closed, pipe = secrets_folder / "closed", secrets_folder / "pipe"
+    closed.write_text("hush4711")
+    closed.chmod(0)
+    os.mkfifo(pipe)
+    for path in (closed, pipe, secrets_folder, Path("/dev/zero")):
+        (seen,) = await ended(runtime, launch("echo got $KEY", secret_env={"KEY": str(path)}))
+        assert (seen.status, str(path) in seen.message, "hush" in seen.message) == (125, True, False)
 
 
 async def test_tenants_have_users_of_their_own(place: tuple[LocalSite, LocalRuntime]) -> None:

@@ -139,7 +139,6 @@ def _live(birth: Birth) -> Ending:
 
 def _start(birth: Birth) -> int:
     """Starts the program; its process. Raises Failed."""
-    env = dict(birth.program.env) | _secrets(birth.order)
     if birth.namespaces & Namespace.MOUNTS:
         wishes = [Wish(mount.source, mount.target, mount.read_only) for mount in birth.order.mounts]
         try:
@@ -153,7 +152,7 @@ def _start(birth: Birth) -> int:
     main = os.fork()
     if main == 0:
         entered = birth.group_folders if birth.enters_at_once else ()
-        become(birth.program, env, birth.log, entered, birth.files_limit, telling)
+        become(birth.program, birth.order.secret_env, birth.log, entered, birth.files_limit, telling)
     os.close(telling)
     told = files.read_all(hearing)
     os.close(hearing)
@@ -162,17 +161,6 @@ def _start(birth: Birth) -> int:
         status, _, message = told.decode(errors="replace").partition(" ")
         raise Failed(int(status), message)
     return main
-
-
-def _secrets(order: Order) -> dict[str, str]:
-    values = {}
-    for name, path in order.secret_env.items():
-        try:
-            with open(path, encoding="utf-8") as file:
-                values[name] = file.read()
-        except (OSError, UnicodeDecodeError) as problem:
-            raise Failed(NOT_STARTED, f"the secret for {name} cannot be read: {problem}") from problem
-    return values
 
 
 def _bury(main: int) -> int | None:

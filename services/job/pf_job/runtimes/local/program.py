@@ -6,6 +6,7 @@ import errno
 import os
 import resource
 import signal
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
@@ -17,6 +18,8 @@ NOT_EXECUTABLE = 126
 NOT_FOUND = 127
 """As shells have it."""
 USELESS = 125
+LONGEST_SECRET = 65_536
+"""Bytes."""
 IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ)
 """Signals that the runner or its interpreter ignores."""
 
@@ -36,7 +39,7 @@ class Program:
 
 def become(
     program: Program,
-    env: Mapping[str, str],
+    secrets: Mapping[str, str],
     log: int,
     group_folders: Sequence[int],
     files_limit: tuple[int, int],
@@ -52,7 +55,8 @@ def become(
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         _give_up_rights(program)
         _restore_signals()
-        _execute(program, env)
+        # Only now: whoever runs a program must not read by it what its own account may not, or does not see.
+        _execute(program, {**program.env, **_read(secrets)})
     except Unexecutable as problem:
         status, message = problem.status, str(problem)
     except BaseException as problem:  # noqa: BLE001 - it must not go on as a second init
@@ -92,6 +96,33 @@ def _restore_signals() -> None:
     for number in IGNORED:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+def _read(secrets: Mapping[str, str]) -> Mapping[str, str]:
+    """The values of variables, from the files that hold them."""
+    values = {}
+    for name, path in secrets.items():
+        try:
+            values[name] = _content(path)
+        except (OSError, ValueError) as problem:
+            reason = problem.strerror if isinstance(problem, OSError) else str(problem)
+            raise Unexecutable(USELESS, f"the secret for {name} cannot be read from {path}: {reason}") from problem
+    return values
+
+
+def _content(path: str) -> str:
+    """Of a small file of text, without a final line end."""
+    # Whatever else it may be, it must not keep the replica waiting.
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise ValueError("it is no file")
+        data = os.read(handle, LONGEST_SECRET + 1)
+    finally:
+        os.close(handle)
+    if len(data) > LONGEST_SECRET or b"\0" in data:
+        raise ValueError(f"it is not text of at most {LONGEST_SECRET} bytes")
+    return os.fsdecode(data).removesuffix("\n").removesuffix("\r")
 
 
 def _execute(program: Program, env: Mapping[str, str]) -> NoReturn:
