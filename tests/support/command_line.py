@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,10 +20,20 @@ class CommandLine:
     config: Path
 
     @classmethod
-    def configured(cls, folder: Path, address: str, *, user: str = "root", password: str = PASSWORD) -> CommandLine:
+    def configured(
+        cls,
+        folder: Path,
+        address: str,
+        *,
+        user: str = "root",
+        password: str = PASSWORD,
+        services: Mapping[str, str] | None = None,
+    ) -> CommandLine:
         config = folder / "paddleflow.ini"
+        places = "".join(f"{name} = {place}\n" for name, place in (services or {}).items())
         config.write_text(
             f"[user]\nname = {user}\npassword = {password}\n[server]\npaddleflow_server_host = {address}\n"
+            f"[services]\n{places}"
         )
         return cls(config)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paddleflow.common.v1 import event_pb2
+from paddleflow.common.v1 import event_pb2, resources_pb2
 from paddleflow.job.v1 import job_pb2, spec_pb2
 from paddleflow.models import (
     Change,
@@ -105,7 +105,7 @@ def test_a_job_is_read_wholly() -> None:
         cluster="c",
         attempt=2,
         retries=1,
-        resources={"amounts": {"cpu": 1}},
+        resources=resources_pb2.Resources(amounts={"cpu": 1}),
         roles=[job_pb2.RoleStatus(role=spec_pb2.ROLE_MAIN, replicas=3, running=2, succeeded=1)],
         version=7,
         etag="7",

@@ -11,6 +11,7 @@ from paddleflow.cli.cluster import cluster
 from paddleflow.cli.completion import completion
 from paddleflow.cli.flavour import flavour
 from paddleflow.cli.fs import fs
+from paddleflow.cli.job import job
 from paddleflow.cli.login import login, version
 from paddleflow.cli.queue import queue
 from paddleflow.cli.token import token
@@ -41,5 +42,5 @@ def cli(ctx: click.Context, pf_config: Path | None) -> None:
     ctx.ensure_object(Invocation).config = pf_config
 
 
-for command in (audit, cluster, completion, flavour, fs, login, queue, token, user, version):
+for command in (audit, cluster, completion, flavour, fs, job, login, queue, token, user, version):
     cli.add_command(command)

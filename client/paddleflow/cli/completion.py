@@ -90,9 +90,14 @@ def _filesystems(paddleflow: PaddleFlow, begin: str) -> list[str]:
     return sorted({each.name for each in paddleflow.filesystems.page(ENOUGH, name_prefix=begin).items})
 
 
+def _known_jobs(paddleflow: PaddleFlow, begin: str) -> list[str]:
+    return [each.id for each in paddleflow.jobs.page(ENOUGH).items if each.id.startswith(begin)]
+
+
 complete_queue = completing(_queues)
 complete_flavour = completing(_flavours)
 complete_cluster = completing(_clusters)
 complete_user = completing(_users)
 complete_job = completing(_jobs)
+complete_known_job = completing(_known_jobs)
 complete_filesystem = completing(_filesystems)

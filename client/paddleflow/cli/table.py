@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-Cell: TypeAlias = "str | int | bool | Mapping[str, Cell] | Sequence[Cell] | None"
+Cell: TypeAlias = "str | int | float | bool | Mapping[str, Cell] | Sequence[Cell] | None"
 
 
 class Form(StrEnum):
@@ -70,7 +70,7 @@ def cell_text(cell: Cell) -> str:
             return ""
         case bool():
             return "yes" if cell else "no"
-        case str() | int():
+        case str() | int() | float():
             return str(cell)
         case Mapping():
             nested = any(isinstance(value, Mapping | list | tuple) for value in cell.values())

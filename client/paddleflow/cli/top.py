@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
 
 from paddleflow.cli.completion import complete_cluster, complete_queue
+from paddleflow.cli.live import live, repeat, show_lines
 from paddleflow.cli.output import Printer
 from paddleflow.cli.queue_options import parse_words
 from paddleflow.cli.table import Cell, Form, Table
@@ -19,16 +17,11 @@ from paddleflow.cli.tree import FINE, PLAIN, Brush, Place, amounts_line, find, l
 from paddleflow.cli.verbs import Invocation, Verb, pass_invocation
 from paddleflow.models.admission import QueueLoad
 from paddleflow.models.queues import Queue, QueueState
-from paddleflow.problems import Unavailable
 from paddleflow.quantity import format_resources, round_amount
 
 if TYPE_CHECKING:
     from paddleflow.sync import PaddleFlow
 
-PATIENCE = 60.0
-"""Seconds for which a server that answered before may be away, as it is while another instance takes the lead."""
-LONGEST = 86_400
-"""Seconds between two looks at most."""
 USUAL_WEIGHT = 100
 """The weight at which the share that is shown is just the part that a queue borrows of what it could."""
 HEADINGS = [
@@ -61,26 +54,11 @@ class Look:
         return self.loads.get(queue.name, QueueLoad(queue.name))
 
 
-def _number(context: click.Context, parameter: click.Parameter, value: float) -> float:
-    # No range leaves it out, as it is neither below nor above anything.
-    if math.isnan(value):
-        raise click.BadParameter("nan is no number.", context, parameter)
-    return value
-
-
 @click.command("top", cls=Verb)
 @click.argument("queuename", required=False, shell_complete=complete_queue)
 @click.option("-cn", "--clustername", default="", shell_complete=complete_cluster, help="Only this cluster.")
 @click.option("-r", "--resource", default="", help="Only these resources: cpu,memory.")
-@click.option("-w", "--watch", "watching", is_flag=True, help="Look again and again, until interrupted.")
-@click.option(
-    "--every",
-    type=click.FloatRange(0.1, LONGEST),
-    default=2.0,
-    show_default=True,
-    callback=_number,
-    help="Seconds between two looks.",
-)
+@live
 @pass_invocation
 def top(
     invocation: Invocation, queuename: str | None, clustername: str, resource: str, watching: bool, every: float
@@ -91,17 +69,7 @@ def top(
     jobs wait and are admitted; how many were admitted and told to leave in the last minute; and what is used.
     """
     paddleflow, printer, names = invocation.paddleflow(), invocation.printer, parse_words(resource)
-    _show(_look(paddleflow, queuename, clustername), printer, names, watching=watching)
-    seen = time.monotonic()
-    while watching:
-        time.sleep(every)
-        try:
-            _show(_look(paddleflow, queuename, clustername), printer, names, watching=True)
-            seen = time.monotonic()
-        except Unavailable as problem:
-            if time.monotonic() - seen > PATIENCE:
-                raise
-            click.echo(f"{problem.message}; trying again", err=True)
+    repeat(lambda: _show(_look(paddleflow, queuename, clustername), printer, names, watching=watching), watching, every)
 
 
 def _look(paddleflow: PaddleFlow, name: str | None, cluster: str) -> Look:
@@ -120,12 +88,7 @@ def _show(look: Look, printer: Printer, names: Sequence[str], *, watching: bool)
         printer.table(_table(look))
         return
     lines = _drawn(look, FINE if printer.drawing else PLAIN, names)
-    if watching and printer.terminal:
-        # At once, so that nothing flickers.
-        click.clear()
-    if watching:
-        printer.line(datetime.now().astimezone().strftime("%H:%M:%S"))
-    printer.line("\n".join(lines))
+    show_lines(lines, printer, watching=watching)
 
 
 def _drawn(look: Look, brush: Brush, names: Sequence[str]) -> list[str]:
