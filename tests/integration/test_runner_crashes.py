@@ -52,12 +52,8 @@ async def test_a_runner_may_die_at_every_step(step: int) -> None:
     replicas = (launch("echo here"), launch("trap '' TERM; echo here; sleep 30; sleep 30"))
     try:
         told = await live(runtime, replicas)
-        died_at = file.with_suffix(".passed").read_text()
-        lost = (Phase.LOST, None, "")
-        never_forked = [one == lost for one in told]
-        assert sum(never_forked) == (1 if died_at == "recorded" else 0)
-        assert told[0] in [(Phase.ENDED, None, "here\n"), lost]
-        assert told[1] in [(Phase.ENDED, signal.SIGKILL, "here\n"), lost]
+        assert file.with_suffix(".passed").exists()
+        assert told == [(Phase.ENDED, None, "here\n"), (Phase.ENDED, signal.SIGKILL, "here\n")]
         assert await everything(runtime) == []
     finally:
         await close(site, runtime)

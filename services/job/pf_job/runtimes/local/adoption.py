@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from pf_job.runtimes.local import files, layout, records
+from pf_job.runtimes.local import files, groups, layout, records
 from pf_job.runtimes.local.processes import stat_of
 from pf_job.runtimes.local.records import Book, Ending, Process, Record
 
@@ -30,18 +30,22 @@ class Found:
     """When it has to have ended, if it was to be stopped."""
 
 
-def look(data: str, remove: Callable[[str], None], forget: Callable[[str], None]) -> Iterator[Found]:
+def look(data: str, boot: str, remove: Callable[[str], None], forget: Callable[[str], None]) -> Iterator[Found]:
     """All replicas that are not forgotten.
 
-    What was never started is removed, and what was about to be forgotten is forgotten.
+    What was never started is removed, and what was about to be forgotten is forgotten. `boot` is the life of the
+    machine: what was written shortly before the end of another may be lost.
     """
     for path in _folders(f"{data}/{layout.REPLICAS}"):
         folder = files.open_folder(path)
         try:
             book = _read(folder)
             if book.record is not None and not book.forgotten:
-                yield _found(path.removeprefix(f"{data}/{layout.REPLICAS}/"), book.record, folder)
-                continue
+                found = _found(path.removeprefix(f"{data}/{layout.REPLICAS}/"), book.record, folder)
+                if not _is_unbegun(found, boot):
+                    yield found
+                    continue
+                groups.remove(book.record.groups)
         finally:
             os.close(folder)
         if book.forgotten:
@@ -71,6 +75,12 @@ def _found(name: str, record: Record, folder: int) -> Found:
         ending=book.ending,
         deadline=None if book.stop is None else book.stop.deadline,
     )
+
+
+def _is_unbegun(found: Found, boot: str) -> bool:
+    """Whether no program was started for it: an init says which process it is before it starts one."""
+    record = found.record
+    return record.refusal is None and found.process is None and found.ending is None and record.boot == boot
 
 
 def _init_of(folder: int) -> int | None:

@@ -62,8 +62,10 @@ class Runner:
         self._server: Server | None = None
 
     def adopt(self) -> None:
-        passed = self._site.passed
-        for found in adoption.look(self._site.data, replicas.remove_folder, lambda path: replicas.forget(path, passed)):
+        site, passed = self._site, self._site.passed
+        for found in adoption.look(
+            site.data, site.boot, replicas.remove_folder, lambda path: replicas.forget(path, passed)
+        ):
             self._replicas.adopt(found)
             passed("adopted")
         self._slots.clean()
