@@ -12,6 +12,7 @@ import pytest
 
 from fixtures_jobs import JobSite
 from paddleflow.auth.v1 import auth_pb2
+from paddleflow.common.v1.resources_pb2 import Resources
 from paddleflow.job.v1 import job_pb2, log_pb2, spec_pb2
 from paddleflow.problems import InvalidArgument, JobNotFound, TokenInvalid, TokenMissing, TooManyCalls
 from paddleflow.queue.v1 import queue_pb2
@@ -19,6 +20,7 @@ from support.callers import Caller
 from support.job_logs import ask, chunks, create, over, read, running, wrote
 from support.waiting import eventually
 
+SOME = Resources(amounts={"cpu": 1000, "memory": 2**21})
 PASSWORD = "password1"
 
 
@@ -32,7 +34,7 @@ async def test_a_running_job_is_followed_to_its_end(job_site: JobSite) -> None:
 
 async def test_a_job_is_followed_before_it_begins(job_site: JobSite) -> None:
     name = f"held-{job_site.tag}"
-    queue = queue_pb2.Queue(name=name, cluster="default-cluster", max={"amounts": {"cpu": 1000, "memory": 2**21}})
+    queue = queue_pb2.Queue(name=name, cluster="default-cluster", max=SOME)
     await job_site.queues(queue_pb2.CreateQueueRequest(queue=queue))
     await job_site.queues(queue_pb2.HoldQueueRequest(name=name))
     made = await create(job_site, "echo at last", scheduling_policy={"queue": name})
@@ -108,7 +110,7 @@ async def test_restarts_and_attempts_are_followed(job_site: JobSite) -> None:
 
 async def test_more_than_a_hundred_logs_are_not_followed(job_site: JobSite) -> None:
     name = f"wide-{job_site.tag}"
-    tiny = spec_pb2.Flavour(amounts={"amounts": {"cpu": 1, "memory": 2**20}})
+    tiny = spec_pb2.Flavour(amounts=Resources(amounts={"cpu": 1, "memory": 2**20}))
     members = [spec_pb2.Member(role=spec_pb2.ROLE_WORKER, replicas=101, command="true", flavour=tiny)]
     made = await create(job_site, "", name=name, framework=spec_pb2.FRAMEWORK_PADDLE, members=members)
     with pytest.raises(InvalidArgument):
@@ -120,7 +122,7 @@ async def test_more_than_a_hundred_logs_are_not_followed(job_site: JobSite) -> N
 async def test_others_read_only_what_they_may_see(job_site: JobSite) -> None:
     stranger, member = [await user(job_site, word) for word in ("stranger", "member")]
     name = f"ours-{job_site.tag}"
-    queue = queue_pb2.Queue(name=name, cluster="default-cluster", max={"amounts": {"cpu": 1000, "memory": 2**21}})
+    queue = queue_pb2.Queue(name=name, cluster="default-cluster", max=SOME)
     await job_site.queues(queue_pb2.CreateQueueRequest(queue=queue))
     await job_site.queues(auth_pb2.CreateGrantRequest(grant=granted(member[0], name)))
     made = await wrote(job_site, "echo secret", scheduling_policy={"queue": name})
@@ -134,7 +136,7 @@ async def test_others_read_only_what_they_may_see(job_site: JobSite) -> None:
 
 async def test_who_may_see_a_job_no_more_is_told_no_more(job_site: JobSite) -> None:
     name, member = f"lent-{job_site.tag}", await user(job_site, "guest")
-    queue = queue_pb2.Queue(name=name, cluster="default-cluster", max={"amounts": {"cpu": 1000, "memory": 2**21}})
+    queue = queue_pb2.Queue(name=name, cluster="default-cluster", max=SOME)
     await job_site.queues(queue_pb2.CreateQueueRequest(queue=queue))
     await job_site.queues(auth_pb2.CreateGrantRequest(grant=granted(member[0], name)))
     made = await create(job_site, "echo begin; sleep 1000", scheduling_policy={"queue": name})

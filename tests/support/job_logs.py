@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from fixtures_jobs import JobSite
+from paddleflow.common.v1.resources_pb2 import Resources
 from paddleflow.job.v1 import job_pb2, log_pb2, spec_pb2
 from support.callers import Caller
 
 PATIENCE = 30.0
-SMALL = spec_pb2.Flavour(amounts={"amounts": {"cpu": 100, "memory": 2**20}})
+SMALL = spec_pb2.Flavour(amounts=Resources(amounts={"cpu": 100, "memory": 2**20}))
 """Little enough that several fit on a test machine."""
 
 

@@ -105,7 +105,8 @@ async def test_a_line_of_one_of_several_is_not_cut() -> None:
     loop, log = asyncio.get_running_loop(), runtime._logs[FIRST]  # noqa: SLF001
     for n, part in enumerate((b"he", b"llo\nyo", b"u")):
         loop.call_later(0.1 * n + 0.1, log.written.extend, part)
-    loop.call_later(0.6, lambda: [runtime.end(key, 0) for key in (FIRST, second)])
+    for key in (FIRST, second):
+        loop.call_later(0.6, runtime.end, key, 0)
     told, _ = await read(runtime, query(follow=True), standing(Known(FIRST, False), Known(second, False)))
     assert [chunk.data for chunk in told if chunk.data] == [b"hello\n", b"you"]
 

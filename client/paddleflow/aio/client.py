@@ -12,6 +12,7 @@ from paddleflow.aio.audit import Audit, Info
 from paddleflow.aio.clusters import Clusters, Flavours
 from paddleflow.aio.filesystems import Filesystems
 from paddleflow.aio.jobs import Jobs
+from paddleflow.aio.logs import Logs
 from paddleflow.aio.queues import Queues
 from paddleflow.aio.session import Session
 from paddleflow.aio.users import Grants, Tokens, Users
@@ -42,6 +43,7 @@ class AsyncPaddleFlow:
         self.workloads = Workloads(session)
         self.filesystems = Filesystems(session, at["fs"])
         self.jobs = Jobs(session, at["job"])
+        self.logs = Logs(session, at["job"])
         self.audit = Audit(session, at)
 
     async def __aenter__(self) -> Self:

@@ -12,6 +12,7 @@ from paddleflow.cli.completion import completion
 from paddleflow.cli.flavour import flavour
 from paddleflow.cli.fs import fs
 from paddleflow.cli.job import job
+from paddleflow.cli.log import log
 from paddleflow.cli.login import login, version
 from paddleflow.cli.queue import queue
 from paddleflow.cli.token import token
@@ -42,5 +43,5 @@ def cli(ctx: click.Context, pf_config: Path | None) -> None:
     ctx.ensure_object(Invocation).config = pf_config
 
 
-for command in (audit, cluster, completion, flavour, fs, job, login, queue, token, user, version):
+for command in (audit, cluster, completion, flavour, fs, job, log, login, queue, token, user, version):
     cli.add_command(command)

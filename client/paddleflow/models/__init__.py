@@ -66,6 +66,7 @@ from paddleflow.models.jobs import (
     Task,
     TaskState,
 )
+from paddleflow.models.logs import LogChoice, LogChunk, LogInfo, LogOptions, LogReplica
 from paddleflow.models.pages import Page
 from paddleflow.models.queues import (
     Isolation,
@@ -145,6 +146,11 @@ __all__ = [
     "JobType",
     "LimitFlavour",
     "LoadFilter",
+    "LogChoice",
+    "LogChunk",
+    "LogInfo",
+    "LogOptions",
+    "LogReplica",
     "Member",
     "NewToken",
     "Node",

@@ -17,6 +17,7 @@ from paddleflow.sync.audit import Audit, Info
 from paddleflow.sync.clusters import Clusters, Flavours
 from paddleflow.sync.filesystems import Filesystems
 from paddleflow.sync.jobs import Jobs
+from paddleflow.sync.logs import Logs
 from paddleflow.sync.queues import Queues
 from paddleflow.sync.session import Session
 from paddleflow.sync.users import Grants, Tokens, Users
@@ -43,6 +44,7 @@ class PaddleFlow:
         self.workloads = Workloads(session)
         self.filesystems = Filesystems(session, at["fs"])
         self.jobs = Jobs(session, at["job"])
+        self.logs = Logs(session, at["job"])
         self.audit = Audit(session, at)
 
     def __enter__(self) -> Self:

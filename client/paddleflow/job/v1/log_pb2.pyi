@@ -217,7 +217,7 @@ class ReadLogRequest(_message.Message):
 
     @_builtins.property
     def positions(self) -> _containers.RepeatedCompositeFieldContainer[Global___LogPosition]:
-        """Where to go on after a break; at most 1000."""
+        """Where to go on after a break; at most 10000."""
 
     def __init__(
         self,

@@ -34,7 +34,7 @@ MOST_LINES = 1_000_000
 MOST_TEXTS = 16
 LONGEST_TEXT = 1024
 """In bytes."""
-MOST_POSITIONS = 1000
+MOST_POSITIONS = 10_000
 
 NUMBERS: Mapping[int, Role] = {number: role for role, number in ROLES.items()}
 AMOUNTS = (

@@ -1,0 +1,75 @@
+# Written by tools/generate_sync.py from paddleflow/aio/logs.py; change it there.
+"""Logs of jobs: what their replicas have written."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Unpack
+
+import grpc
+
+from paddleflow.job.v1 import log_pb2, log_pb2_grpc
+from paddleflow.models.logs import LogChoice, LogChunk, LogInfo, LogOptions, LogReplica
+from paddleflow.models.pages import Page
+from paddleflow.problems import Problem
+from paddleflow.resumption import Progress, next_step
+from paddleflow.sync.pages import every
+from paddleflow.sync.session import Session
+from paddleflow.wire.base import build
+from paddleflow.wire.logs import choice_to_wire, chunk_from_wire, info_from_wire, read_request
+
+
+class Logs:
+    """What jobs write. Who may see a job may read its logs."""
+
+    def __init__(self, session: Session, channel: grpc.Channel) -> None:
+        self._session = session
+        self._stub: log_pb2_grpc.LogServiceStub = log_pb2_grpc.LogServiceStub(channel)
+
+    def read(self, id: str, **options: Unpack[LogOptions]) -> Iterator[LogChunk]:  # noqa: A002 -- the word of the contract
+        """The logs of a job, from one replica after another; with `follow` by turns, as they are written.
+
+        When a stream breaks it goes on by itself, with the byte after the last one that was told.
+        """
+        request = read_request(id, options)
+        progress = Progress.begin("")
+        told: dict[LogReplica, log_pb2.LogPosition] = {}
+        while True:
+            try:
+                with closing(self._session.stream(self._stub.ReadLog, request)) as messages:
+                    for message in messages:
+                        chunk = chunk_from_wire(message)
+                        told[chunk.replica] = message.position
+                        progress = progress.advanced("", caught_up=True)
+                        yield chunk
+                return
+            except Problem as problem:
+                now = time.monotonic()
+                progress = progress.failed(now)
+                step = next_step(problem, can_log_in=self._session.can_log_in)
+                if progress.gives_up(step, now, self._session.connection.patience):
+                    raise
+                delay = max(progress.delay(secrets.SystemRandom().random()), problem.retry_after or 0.0)
+            del request.positions[:]
+            request.positions.extend(told.values())
+            time.sleep(delay)
+
+    def info(self, id: str, **chosen: Unpack[LogChoice]) -> Iterator[LogInfo]:  # noqa: A002 -- the word of the contract
+        """How much there is to read of each replica; fetches page after page."""
+        return every(lambda size, token: self.info_page(id, size, token, **chosen))
+
+    def info_page(
+        self,
+        id: str,  # noqa: A002 -- the word of the contract
+        size: int = 0,
+        token: str = "",
+        **chosen: Unpack[LogChoice],
+    ) -> Page[LogInfo]:
+        """One page of it: at most `size` replicas (0: as many as the server likes) from the token on."""
+        choice = choice_to_wire(id, chosen)
+        request = build(log_pb2.GetLogInfoRequest, choice=choice, page_size=size, page_token=token)
+        reply = self._session.call(self._stub.GetLogInfo, request)
+        return Page([info_from_wire(each) for each in reply.logs], reply.next_page_token)
