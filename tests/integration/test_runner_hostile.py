@@ -17,7 +17,8 @@ import pytest
 from pf_job.runtimes.local import layout
 from pf_job.runtimes.local.adapter import LocalRuntime
 from pf_job.runtimes.port import Ceiling, Mount, Phase
-from support.runtime_site import LocalSite, close, ended, launch, local_site, obstacle, output, said, watched
+from support.repository import ROOT
+from support.runtime_site import LocalSite, close, ended, launch, local_site, obstacle, opened, output, said, watched
 from support.waiting import until
 
 LONG = 30_000_000
@@ -164,21 +165,42 @@ async def test_a_limit_of_the_processor_holds(place: tuple[LocalSite, LocalRunti
         assert sum(seconds) < 0.6
 
 
-async def test_a_long_log_keeps_its_end(place: tuple[LocalSite, LocalRuntime]) -> None:
-    site, runtime = place
+async def test_a_long_log_keeps_its_end() -> None:
     size, limit = 2**30, 10 * 2**20
-    replica = launch(
-        f"head -c {size - 5} /dev/zero | tr '\\0' x; sleep 2; printf 'last\\n'", ceiling=Ceiling(log=limit)
-    )
-    (seen,) = await ended(runtime, replica)
-    assert seen.status == 0
-    log = site.folder(replica.key) / layout.LOG
-    assert log.stat().st_size == size
-    assert log.stat().st_blocks * 512 <= limit + 2**16
-    found = await runtime.read_log(replica.key, 0, 2**16)
-    assert found.offset == found.kept_from >= size - limit - 2**16
-    assert found.data == b"x" * 2**16
-    assert (await runtime.read_log(replica.key, -5, 10)).data == b"last\n"
+    script = f"head -c {size - 5} /dev/zero | tr '\\0' x; sleep 2; printf 'last\\n'"
+    replica = launch(script, ceiling=Ceiling(log=limit))
+    async with opened() as (site, runtime):
+        (seen,) = await ended(runtime, replica)
+        assert seen.status == 0
+        log = site.folder(replica.key) / layout.LOG
+        assert log.stat().st_size == size
+        assert log.stat().st_blocks * 512 <= limit + 2**16
+        found = await runtime.read_log(replica.key, 0, 2**16)
+        assert found.offset == found.kept_from >= size - limit - 2**16
+        assert found.data == b"x" * 2**16
+        assert (await runtime.read_log(replica.key, -5, 10)).data == b"last\n"
+
+
+async def test_what_is_hidden_cannot_be_seen_wherever_it_lies(tmp_path: Path) -> None:
+    elsewhere = ROOT / ".cache"
+    elsewhere.mkdir(exist_ok=True)
+    folder = Path(tempfile.mkdtemp(dir=elsewhere))
+    try:
+        folder.chmod(0o755)
+        for name in ("keys", "plain"):
+            (folder / name).mkdir(mode=0o755)
+            (folder / name / "file").write_text(f"{name}\n")
+        (folder / "key").write_text("key\n")
+        hidden = (str(folder / "keys"), str(folder / "key"), str(folder / "not-yet"))
+        async with opened(hidden=hidden) as (site, runtime):
+            if not await obstacle(site):
+                mounts = [Mount(str(folder), "/all")]
+                script = (
+                    f"cat {folder}/*/file {folder}/key; ls -A {folder}/keys; cat /all/*/file /all/key; ls -A /all/keys"
+                )
+                assert await said(runtime, script, mounts=mounts) == "plain\nplain\n"
+    finally:
+        shutil.rmtree(folder)
 
 
 async def test_nothing_of_the_service_can_be_seen(place: tuple[LocalSite, LocalRuntime], tmp_path: Path) -> None:
@@ -242,6 +264,25 @@ def secrets_folder() -> Iterator[Path]:
     folder.chmod(0o755)
     yield folder
     shutil.rmtree(folder)
+
+
+async def test_what_was_put_in_the_place_of_a_source_is_not_mounted(
+    place: tuple[LocalSite, LocalRuntime], secrets_folder: Path
+) -> None:
+    site, runtime = place
+    if await obstacle(site):
+        return
+    granted, other = secrets_folder / "granted", secrets_folder / "other"
+    for folder in (granted, other):
+        (folder / "inner").mkdir(parents=True)
+    found = (granted / "inner").stat()
+    mount = Mount(str(granted / "inner"), "/data", identity=(found.st_dev, found.st_ino))
+    (seen,) = await ended(runtime, launch("true", mounts=[mount]))
+    assert seen.status == 0
+    granted.rename(secrets_folder / "away")
+    granted.symlink_to(other)
+    (seen,) = await ended(runtime, launch("true", mounts=[mount]))
+    assert (seen.status, "no longer the folder that was granted" in seen.message) == (125, True)
 
 
 async def test_secrets_are_in_the_environment_and_nowhere_else(

@@ -134,7 +134,8 @@ class RemoteFilesystems:
         reply = await call(self._filesystems.DescribeMount, request, fs_pb2.DescribeMountResponse, metadata)
         if reply.mount.WhichOneof("source") != "local":
             raise FilesystemNotFound(f"the filesystem {mount.id!r} is of a kind that jobs cannot mount yet")
-        return Mount(reply.mount.local.path, mount.path, read_only=reply.mount.read_only)
+        folder = reply.mount.local
+        return Mount(folder.path, mount.path, reply.mount.read_only, (folder.device, folder.inode))
 
     async def _id(self, caller: Principal, name: str) -> str:
         owner, _, bare = name.rpartition("/")

@@ -17,6 +17,7 @@ from pf_job.specs.magic import Identity
 
 HERE = "127.0.0.1"
 """Where replicas reach one another that run on one machine."""
+LAST_PORT = 65_535
 FOLDER = "/tmp"  # noqa: S108 - that of the replica, which nobody else sees
 """Where a replica starts that has no filesystem."""
 
@@ -38,9 +39,16 @@ def missing_ports(job: Job, crew: Sequence[Task]) -> int:
 
 
 def with_ports(job: Job, crew: Sequence[Task], free: Iterator[int]) -> Sequence[Task]:
-    """The replicas with what they listen on: from the port on that their role is told, or else on free ones."""
+    """The replicas with what they listen on: one after the other from the port on that their roles are told, or else on
+    free ones. Raises NotServed.
+    """
     rules = rules_of(job.spec)
-    return [task if task.ports else replace(task, ports=_ports(job, rules, task, free)) for task in crew]
+    told = {member.work.port for member in job.spec.crew if member.work.port}
+    following = {first: iter(range(first, LAST_PORT + 1)) for first in told}
+    return [
+        replace(task, ports=_ports(_names(rules, task), following.get(member_of(job, task).work.port, free)))
+        for task in crew
+    ]
 
 
 def launch(job: Job, crew: Sequence[Task], task: Task, mounts: Sequence[Mount]) -> Launch:
@@ -77,10 +85,13 @@ def member_of(job: Job, task: Task) -> Member:
     return next(member for member in job.spec.crew if member.role == task.key.role)
 
 
-def _ports(job: Job, rules: Rules, task: Task, free: Iterator[int]) -> Mapping[str, int]:
-    names, told = _names(rules, task), member_of(job, task).work.port
-    first = told + task.key.index * len(names)
-    return {name: first + number if told else next(free) for number, name in enumerate(names)}
+def _ports(names: Sequence[str], from_: Iterator[int]) -> Mapping[str, int]:
+    found = dict(zip(names, from_, strict=False))
+    if len(found) < len(names):
+        raise NotServed(
+            "there are not as many ports as the job needs behind the one that it begins with; give a lower one"
+        )
+    return found
 
 
 def _names(rules: Rules, task: Task) -> Sequence[str]:

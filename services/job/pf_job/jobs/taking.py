@@ -13,6 +13,7 @@ from pf_job.jobs.domain import Job, Part
 from pf_job.jobs.life import Life
 from pf_job.jobs.ports import Filesystems, QueueInfo, Queues
 from pf_job.specs import magic
+from pf_job.specs.check import joined_violations
 from pf_job.specs.defaults import (
     filesystem_names,
     filled,
@@ -60,6 +61,8 @@ class Taking:
         named = replace(settings.spec, id=settings.spec.id or f"job-{secrets.token_hex(8)}")
         queue = await self._queues.queue(caller, named.work.scheduling_policy.queue or DEFAULT_QUEUE)
         spec = filled(await self._looked_up(caller, named), self._kept)
+        if together := tuple(joined_violations(spec)):
+            raise InvalidArgument.of(*together[:MOST_VIOLATIONS])
         resources = total(spec)
         _require_place(queue, resources)
         return Job(

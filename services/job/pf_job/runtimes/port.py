@@ -33,6 +33,9 @@ class Mount:
     target: str
     """Absolute. It need not exist."""
     read_only: bool = False
+    identity: tuple[int, int] | None = None
+    """Device and inode of the source as it was found, so that nobody puts something else in its place meanwhile. None:
+    whatever is there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -140,7 +140,7 @@ def _live(birth: Birth) -> Ending:
 def _start(birth: Birth) -> int:
     """Starts the program; its process. Raises Failed."""
     if birth.namespaces & Namespace.MOUNTS:
-        wishes = [Wish(mount.source, mount.target, mount.read_only) for mount in birth.order.mounts]
+        wishes = [Wish(mount.source, mount.target, mount.read_only, mount.identity) for mount in birth.order.mounts]
         try:
             build(birth.base, birth.own_path, wishes, birth.hidden, birth.sealed)
         except Unmountable as problem:

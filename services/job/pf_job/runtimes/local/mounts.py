@@ -120,6 +120,8 @@ class Wish:
     source: str
     target: str
     read_only: bool
+    identity: tuple[int, int] | None = None
+    """Device and inode that the source must have."""
 
 
 def plan(wishes: Sequence[Wish], hidden: Sequence[str], sealed: Sequence[str], view: View) -> list[Step]:

@@ -15,6 +15,7 @@ class MountOrder:
     source: str
     target: str
     read_only: bool
+    identity: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +39,10 @@ class Order:
 
     @classmethod
     def of(cls, message: Mapping[str, Any]) -> Order:
-        mounts = tuple(MountOrder(*mount) for mount in message["mounts"])
+        mounts = tuple(
+            MountOrder(source, target, read_only, tuple(identity) if identity else None)
+            for source, target, read_only, identity in message["mounts"]
+        )
         return cls(**{**message, "argv": tuple(message["argv"]), "mounts": mounts})
 
 

@@ -75,8 +75,10 @@ class Runner:
         gc.collect()
         # What there is now stays as it is, so that forks can share it.
         gc.freeze()
-        self._loop.run()
-        self._site.trees.close()
+        try:
+            self._loop.run()
+        finally:
+            self._site.trees.close()
 
     def _heed(self, connection: Connection, message: Message) -> None:
         number = message.get("id")
@@ -223,6 +225,8 @@ def main(arguments: Sequence[str], passed: Callable[[str], None]) -> None:
         sys.exit(None if told == b"ready" else told.decode() or "the runner died")
     os.close(hearing)
     os.setsid()
+    # Told to end, it removes what it made for itself; replicas go on.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     become_subreaper()

@@ -70,10 +70,14 @@ def build(base: str, own: str, wishes: Sequence[Wish], hidden: Sequence[str], se
 def _opened(wish: Wish) -> int:
     """A handle on the source, so that it is this folder whatever is mounted over its path."""
     try:
-        return os.open(wish.source, HANDLE)
+        handle = os.open(wish.source, HANDLE)
     except OSError as problem:
         message = f"{wish.source}, to be mounted at {wish.target}, cannot be opened: {problem.strerror}"
         raise Unmountable(message) from problem
+    found = os.fstat(handle)
+    if wish.identity not in (None, (found.st_dev, found.st_ino)):
+        raise Unmountable(f"{wish.source}, to be mounted at {wish.target}, is no longer the folder that was granted")
+    return handle
 
 
 def _do(step: Step, base: str, own: int, sources: Sequence[int]) -> None:

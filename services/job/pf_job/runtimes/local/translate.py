@@ -42,7 +42,7 @@ def order(launch: Launch) -> dict[str, Any]:
         "env": dict(launch.env),
         "secret_env": dict(launch.secret_env),
         "cwd": launch.cwd,
-        "mounts": [[mount.source, mount.target, mount.read_only] for mount in launch.mounts],
+        "mounts": [[mount.source, mount.target, mount.read_only, mount.identity] for mount in launch.mounts],
         "cpu": ceiling.cpu,
         "memory": ceiling.memory,
         "processes": ceiling.processes,
