@@ -14,6 +14,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from paddleflow.auth.v1 import auth_pb2
 from paddleflow.common.v1 import info_pb2
 from paddleflow.fs.v1 import fs_pb2
+from paddleflow.job.v1 import job_pb2
 from paddleflow.problems import Problem, QueueExists, QueueNotFound, StaleRevision, UserNotFound, WrongPassword
 from paddleflow.queue.v1 import admission_pb2, cluster_pb2, queue_pb2, workload_pb2
 
@@ -50,6 +51,11 @@ class World:
     flavours: dict[str, cluster_pb2.Flavour] = field(default_factory=dict)
     filesystems: dict[str, fs_pb2.Filesystem] = field(default_factory=dict)
     filesystem_grants: dict[str, fs_pb2.FilesystemGrant] = field(default_factory=dict)
+    jobs: dict[str, job_pb2.Job] = field(default_factory=dict)
+    tasks: dict[str, list[job_pb2.Task]] = field(default_factory=dict)
+    """By job."""
+    happenings: dict[str, list[job_pb2.Happening]] = field(default_factory=dict)
+    """By job."""
     workloads: dict[str, workload_pb2.Workload] = field(default_factory=dict)
     """By job."""
     explained: dict[str, admission_pb2.ExplainWorkloadResponse] = field(default_factory=dict)

@@ -17,6 +17,7 @@ import pytest
 from paddleflow.common.v1.info_pb2 import AuditRecord
 from support.command_line import CommandLine
 from support.fake_admission import occupy
+from support.fake_jobs import employ
 from support.fake_paddleflow import FakePaddleFlow
 from support.fake_services import BEGAN
 
@@ -54,6 +55,7 @@ def test_commands_look_as_written_down(fake: FakePaddleFlow, command_line: Comma
         AuditRecord(id=2, create_time=BEGAN, actor="service/job", on_behalf_of="user/alice", method="/s/DeleteQueue"),
     ]
     occupy(fake.world)
+    employ(fake.world)
     path = FOLDER / f"{name}.txt"
     written = path.read_text()
     replayed = replay(command_line, written).replace(version("paddleflow"), "2.0.0.dev0")

@@ -103,7 +103,7 @@ def show(invocation: Invocation, id: str, fieldlist: str | None, watching: bool)
     else:
         tasks = list(paddleflow.jobs.tasks(id)) if RUNTIMES & {*fields} else []
         printer.table(job_table([found], fields, {id: tasks}))
-        if not fieldlist:
+        if not fieldlist and printer.form is Form.TABLE:
             printer.details("job info", job_table([found], DETAILS))
 
 

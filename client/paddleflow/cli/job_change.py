@@ -43,14 +43,15 @@ def create(invocation: Invocation, what: tuple[str, ...], dry_run: bool, waiting
     is told at once.
     """
     kind, path = _kind_and_path(what)
-    with _by_line(path):
+    source = "the input" if path == "-" else path
+    with _by_line(source):
         spec = _read(path)
         paddleflow, printer = invocation.paddleflow(), invocation.printer
         made = (paddleflow.jobs.validate if dry_run else paddleflow.jobs.create)(spec, type=kind)
     if dry_run and printer.form is Form.YAML:
         printer.line(job_document(made))
         return
-    said = f"{path} is a job that can be run" if dry_run else f"job create success, id[{made.id}]"
+    said = f"{source} is a job that can be run" if dry_run else f"job create success, id[{made.id}]"
     printer.success(said, [] if waiting else [whole_table([made])])
     if waiting and not dry_run:
         wait_for(paddleflow, made.id, printer)
@@ -144,7 +145,7 @@ def _read(path: str) -> JobSpec:
 
 
 @contextmanager
-def _by_line(path: str) -> Iterator[None]:
+def _by_line(source: str) -> Iterator[None]:
     """Tells each of several things that are wrong with a document in a line of its own."""
     try:
         yield
@@ -152,7 +153,7 @@ def _by_line(path: str) -> Iterator[None]:
         if len(problem.violations) < 2:
             raise
         lines = [f"  {wrong.field}: {wrong.description}" for wrong in problem.violations]
-        message = "\n".join([f"{len(lines)} things are wrong with {path}:", *lines])
+        message = "\n".join([f"{len(lines)} things are wrong with {source}:", *lines])
         raise InvalidArgument(message, violations=problem.violations) from problem
 
 

@@ -17,7 +17,7 @@ from paddleflow.cli.table import Cell, Form, Table
 from paddleflow.cli.verbs import Invocation, Verb, pass_invocation
 from paddleflow.cli.workload_tables import decision_table, explanation_table, facts, plain_facts
 from paddleflow.models.admission import Explanation
-from paddleflow.models.jobs import Job, JobState
+from paddleflow.models.jobs import Job, JobState, RoleStatus
 from paddleflow.models.workloads import WorkloadKey
 from paddleflow.original import original_time
 from paddleflow.problems import NotFound, PermissionDenied
@@ -73,7 +73,7 @@ def _tell(job: Job, explained: Explanation | None, printer: Printer) -> None:
     told = [(about, text) for about, text in _facts(job) if about not in ("id", "status")]
     if explained is not None:
         if explained.waiting is not None:
-            told.append(("it waits", f"{explained.waiting.reason}. {explained.waiting.message}".rstrip(" .") + "."))
+            told.append(("why it waits", f"{explained.waiting.reason}. {explained.waiting.message}".rstrip(" .") + "."))
         told += facts(explained).items()
     column = max((len(about) for about, _ in told), default=0)
     for about, text in told:
@@ -104,6 +104,12 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
         "attempt": f"{job.attempt}, after {job.retries} that failed" if job.retries else str(job.attempt),
         "not before": original_time(job.not_before),
         "cluster": job.cluster,
-        "replicas": ", ".join(f"{role.running} of {role.replicas} {role.role} run" for role in job.roles),
+        "replicas": ", ".join(_replicas(job, role) for role in job.roles),
     }
     yield from ((about, text) for about, text in told.items() if text)
+
+
+def _replicas(job: Job, role: RoleStatus) -> str:
+    if job.state.over:
+        return f"{role.succeeded} of {role.replicas} {role.role} ended well"
+    return f"{role.running} of {role.replicas} {role.role} run"
