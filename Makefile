@@ -89,6 +89,10 @@ bench-kit: setup ## what the boundary, the event bus and a watch cost on this ma
 bench-queue: setup ## how fast admission is on this machine, against the load generators of Kueue
 	@PYTHONPATH=tests $(BIN)/python -m bench.bench_queue $(ARGS)
 
+.PHONY: bench-job
+bench-job: setup ## how fast jobs run on this machine, beside bare processes
+	@PYTHONPATH=tests $(BIN)/python -m bench.bench_job $(ARGS)
+
 .PHONY: check
 check: lint types test ## what CI runs first
 
