@@ -97,7 +97,7 @@ async def output(runtime: Runtime, key: ReplicaKey) -> str:
     return (await runtime.read_log(key, 0, 2**20)).data.decode()
 
 
-async def said(runtime: Runtime, script: str, **more: Any) -> str:
+async def said(runtime: Runtime, script: str = "", **more: Any) -> str:
     """What a replica writes until it ends, in good order."""
     replica = launch(script, **more)
     (seen,) = await ended(runtime, replica)

@@ -106,6 +106,8 @@ def _do(step: Step, base: str, own: int, sources: Sequence[int]) -> None:
 
 def _make(target: str, entry: Entry) -> None:
     match entry.kind:
+        case Kind.FOLDER if entry.name:
+            os.mkdir(target)
         case Kind.FOLDER:
             os.makedirs(target, exist_ok=True)
         case Kind.FILE:
