@@ -14,7 +14,7 @@ from fixtures_jobs import JobSite
 from paddleflow.auth.v1 import auth_pb2
 from paddleflow.common.v1.resources_pb2 import Resources
 from paddleflow.job.v1 import job_pb2, log_pb2, spec_pb2
-from paddleflow.problems import InvalidArgument, JobNotFound, TokenInvalid, TokenMissing, TooManyCalls
+from paddleflow.problems import InvalidArgument, JobNotFound, ShuttingDown, TokenInvalid, TokenMissing, TooManyCalls
 from paddleflow.queue.v1 import queue_pb2
 from support.callers import Caller
 from support.job_logs import ask, chunks, create, over, read, running, wrote
@@ -33,10 +33,7 @@ async def test_a_running_job_is_followed_to_its_end(job_site: JobSite) -> None:
 
 
 async def test_a_job_is_followed_before_it_begins(job_site: JobSite) -> None:
-    name = f"held-{job_site.tag}"
-    queue = queue_pb2.Queue(name=name, cluster="default-cluster", max=SOME)
-    await job_site.queues(queue_pb2.CreateQueueRequest(queue=queue))
-    await job_site.queues(queue_pb2.HoldQueueRequest(name=name))
+    name = await held(job_site, "held")
     made = await create(job_site, "echo at last", scheduling_policy={"queue": name})
     following = asyncio.create_task(read(job_site.root, made, follow=True))
     assert (await job_site.root(job_pb2.GetJobRequest(id=made))).job.attempt == 1
@@ -45,10 +42,7 @@ async def test_a_job_is_followed_before_it_begins(job_site: JobSite) -> None:
 
 
 async def test_a_job_that_never_begins_is_followed_to_its_end(job_site: JobSite) -> None:
-    name = f"never-{job_site.tag}"
-    await job_site.queues(queue_pb2.CreateQueueRequest(queue=queue_pb2.Queue(name=name, cluster="default-cluster")))
-    await job_site.queues(queue_pb2.HoldQueueRequest(name=name))
-    made = await create(job_site, "true", scheduling_policy={"queue": name})
+    made = await create(job_site, "true", scheduling_policy={"queue": await held(job_site, "never")})
     following = asyncio.create_task(chunks(job_site.root, made, follow=True, later=True))
     await job_site.root(job_pb2.StopJobRequest(id=made))
     assert await following == []
@@ -106,6 +100,20 @@ async def test_restarts_and_attempts_are_followed(job_site: JobSite) -> None:
     assert await read(job_site.root, made, follow=True, positions=[told[-1].position]) == b""
     last = [chunk.data for chunk in told if chunk.data][-1]
     assert await read(job_site.root, made) == last
+
+
+async def test_a_server_that_stops_says_so(job_site: JobSite) -> None:
+    made = await create(job_site, "echo begin; sleep 1000")
+    await running(job_site, made)
+    stream = job_site.root.watch(ask(made, follow=True))
+    assert (await anext(stream)).data == b"begin\n"
+    try:
+        await asyncio.to_thread(job_site.process.stop)
+        with pytest.raises(ShuttingDown):
+            await anext(stream)
+    finally:
+        await asyncio.to_thread(job_site.process.start)
+    await job_site.root(job_pb2.StopJobRequest(id=made, now=True))
 
 
 async def test_more_than_a_hundred_logs_are_not_followed(job_site: JobSite) -> None:
@@ -189,6 +197,14 @@ async def allowed(caller: Caller, id_: str) -> bytes:
         return await read(caller, id_)
     except JobNotFound:
         return b""
+
+
+async def held(site: JobSite, word: str) -> str:
+    """The name of a queue in which jobs wait."""
+    queue = queue_pb2.Queue(name=f"{word}-{site.tag}", cluster="default-cluster", max=SOME)
+    await site.queues(queue_pb2.CreateQueueRequest(queue=queue))
+    await site.queues(queue_pb2.HoldQueueRequest(name=queue.name))
+    return queue.name
 
 
 async def user(site: JobSite, word: str) -> tuple[str, Caller]:

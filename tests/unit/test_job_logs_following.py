@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paddleflow.problems import NotFound, Unavailable
+from paddleflow.problems import NotFound, ShuttingDown, Unavailable
 from pf_job.logs.choosing import chosen
 from pf_job.logs.domain import Bounds, Choice, Chunk, Known, Position, Query, Standing, TailLines
 from pf_job.logs.search import Search
@@ -38,7 +38,7 @@ def standing(*known: Known, attempt: int = 1, over: bool = False) -> Standing:
 
 
 async def read(
-    runtime: FakeRuntime, query: Query, *stands: Standing, stop_after: int = 1_000
+    runtime: FakeRuntime, query: Query, *stands: Standing, closing: asyncio.Event | None = None
 ) -> tuple[list[Chunk], int]:
     """What is told while a job stands like this, then like that; and how often it was looked."""
     left, looks = list(stands), 0
@@ -48,12 +48,9 @@ async def read(
         looks += 1
         return left.pop(0) if len(left) > 1 else left[0]
 
-    told: list[Chunk] = []
-    async with asyncio.timeout(20), aclosing(Logs({"here": runtime}, SystemClock()).read(query, look)) as chunks:
-        async for chunk in chunks:
-            told.append(chunk)
-            if len(told) == stop_after:
-                break
+    logs = Logs({"here": runtime}, SystemClock(), closing or asyncio.Event())
+    async with asyncio.timeout(20), aclosing(logs.read(query, look)) as chunks:
+        told = [chunk async for chunk in chunks]
     return told, looks
 
 
@@ -129,6 +126,29 @@ async def test_who_has_all_that_was_asked_for_is_told_no_more() -> None:
     assert [chunk.data for chunk in told] == [b"a\n"]
     again = query(follow=True, bounds=Bounds(lines=1), positions={FIRST: told[-1].position})
     assert await read(runtime, again, standing(Known(FIRST, False))) == ([], 1)
+
+
+@pytest.mark.parametrize("begun", [True, False])
+async def test_who_follows_is_sent_elsewhere_when_the_server_stops(begun: bool) -> None:
+    runtime, closing = FakeRuntime(), asyncio.Event()
+    if begun:
+        await runtime.start([launch("sleep 1000")])
+    loop = asyncio.get_running_loop()
+    loop.call_later(0.1, closing.set)
+    started = loop.time()
+    with pytest.raises(ShuttingDown):
+        await read(runtime, query(follow=True), standing(Known(FIRST, False)), closing=closing)
+    assert loop.time() - started < 1
+
+
+async def test_who_reads_much_is_sent_elsewhere_when_the_server_stops() -> None:
+    runtime, closing = FakeRuntime(), asyncio.Event()
+    await runtime.start([launch("echo a")])
+    await asyncio.sleep(0)
+    runtime._logs[FIRST].written.extend(b"x" * 2**20)  # noqa: SLF001
+    closing.set()
+    with pytest.raises(ShuttingDown):
+        await read(runtime, query(), standing(Known(FIRST, True)), closing=closing)
 
 
 async def test_no_attempt_of_the_future_is_waited_for() -> None:

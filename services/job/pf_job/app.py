@@ -97,7 +97,8 @@ class Ground:
 async def main(settings: JobSettings, stop: Stop) -> None:
     """Runs the service until it is told to stop."""
     async with _ground(settings) as ground, _runtimes(settings.local) as runtimes:
-        await serve(_server(settings, ground, runtimes), _loops(settings, ground, runtimes), stop)
+        logs = Logs(runtimes, ground.clock, stop.asked)
+        await serve(_server(settings, ground, logs), _loops(settings, ground, runtimes), stop)
 
 
 @asynccontextmanager
@@ -146,7 +147,7 @@ async def _runtimes(settings: LocalSettings) -> AsyncIterator[Mapping[str, Runti
         await local.close()
 
 
-def _server(settings: JobSettings, ground: Ground, runtimes: Mapping[str, Runtime]) -> ServiceServer:
+def _server(settings: JobSettings, ground: Ground, logs: Logs) -> ServiceServer:
     database, install, authenticator = ground.database, ground.install, ground.member.authenticator
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
@@ -165,8 +166,7 @@ def _server(settings: JobSettings, ground: Ground, runtimes: Mapping[str, Runtim
     )
     server = ServiceServer(settings.server, service)
     server.add(job_pb2_grpc.add_JobServiceServicer_to_server, _servicer(settings, ground, service))
-    logs = _log_servicer(ground, service, Logs(runtimes, ground.clock))
-    server.add(log_pb2_grpc.add_LogServiceServicer_to_server, logs)
+    server.add(log_pb2_grpc.add_LogServiceServicer_to_server, _log_servicer(ground, service, logs))
     return server
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
-from paddleflow.problems import InvalidArgument, Violation
+from paddleflow.problems import InvalidArgument, ShuttingDown, Violation
 from pf_job.logs.choosing import chosen
 from pf_job.logs.domain import Chunk, Known, Query, Standing
 from pf_job.logs.reading import Reader
@@ -25,13 +25,19 @@ class Following:
     """Logs that are read as they grow. Of each no more is held than what is told of it at the moment."""
 
     def __init__(
-        self, query: Query, attempt: int, begin: Callable[[ReplicaKey], Awaitable[Reader | None]], clock: Clock
+        self,
+        query: Query,
+        attempt: int,
+        begin: Callable[[ReplicaKey], Awaitable[Reader | None]],
+        clock: Clock,
+        closing: asyncio.Event,
     ) -> None:
-        """`begin` gives None if there is no log."""
+        """`begin` gives None if there is no log. Once it is `closing`, following ends with ShuttingDown."""
         self._query = query
         self._attempt = attempt
         self._begin = begin
         self._clock = clock
+        self._closing = closing
         self._anew = not query.positions
         self._pause = SHORTEST
         self._readers: dict[ReplicaKey, Reader] = {}
@@ -44,23 +50,26 @@ class Following:
 
     async def run(self, standing: Standing, look: Callable[[], Awaitable[Standing]]) -> AsyncGenerator[Chunk, None]:
         """Ends when all that is followed is over and told."""
+        closed = asyncio.create_task(self._closing.wait())
         try:
             while not await self._take_up(standing):
                 due = self._clock.monotonic() + LOOK
                 if not self._open:
-                    await asyncio.sleep(self._longer_pause())
-                while self._open and (left := due - self._clock.monotonic()) > 0:
+                    await asyncio.wait([closed], timeout=self._longer_pause())
+                while self._open and not closed.done() and (left := due - self._clock.monotonic()) > 0:
                     for reader in self._ready():
                         for chunk in await self._tell(reader):
                             yield chunk
                     if self._open and not self._ready():
-                        await asyncio.wait(self._waits.values(), timeout=left, return_when=asyncio.FIRST_COMPLETED)
-                for reader in self._open:
-                    for chunk in reader.progress():
-                        yield chunk
+                        waits = [closed, *self._waits.values()]
+                        await asyncio.wait(waits, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+                for chunk in self._progress():
+                    yield chunk
+                if closed.done():
+                    raise ShuttingDown
                 standing = await look()
         finally:
-            for wait in self._waits.values():
+            for wait in (closed, *self._waits.values()):
                 wait.cancel()
 
     @property
@@ -94,6 +103,10 @@ class Following:
         """True if nothing more will be told of a replica; also if it is over and never had a log."""
         reader = self._readers.get(key)
         return reader.done if reader is not None else self._is_told(key) or key in self._over
+
+    def _progress(self) -> Sequence[Chunk]:
+        """Where those stand that were searched a long way in which nothing was found."""
+        return [chunk for reader in self._open for chunk in reader.progress()]
 
     def _longer_pause(self) -> float:
         self._pause = min(LONGEST, self._pause * 2)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing, suppress
 
-from paddleflow.problems import NotFound
+from paddleflow.problems import NotFound, ShuttingDown
 from pf_job.logs.choosing import base, chosen, is_there
 from pf_job.logs.domain import Choice, Chunk, Info, Known, Query, Standing
 from pf_job.logs.following import LOOK, Following
@@ -23,16 +24,18 @@ Look = Callable[[], Awaitable[Standing]]
 class Logs:
     """The logs that the runtimes of the clusters keep."""
 
-    def __init__(self, runtimes: Mapping[str, Runtime], clock: Clock) -> None:
+    def __init__(self, runtimes: Mapping[str, Runtime], clock: Clock, closing: asyncio.Event) -> None:
+        """Once it is `closing`, whoever reads is told to go on elsewhere."""
         self._runtimes = runtimes
         self._clock = clock
+        self._closing = closing
 
     async def read(self, query: Query, look: Look) -> AsyncGenerator[Chunk, None]:
         """What is asked for, as it can be told. Raises what ReadLog's contract lists."""
         standing = await look()
         attempt = _attempt(query.choice, query.positions, standing)
         if query.follow:
-            following = Following(query, attempt, lambda key: self._reader(query, key), self._clock)
+            following = Following(query, attempt, lambda key: self._reader(query, key), self._clock, self._closing)
             chunks = following.run(standing, look)
         else:
             replicas = chosen(query.choice, standing, attempt, query.positions)
@@ -59,6 +62,8 @@ class Logs:
             while reader is not None and not reader.done:
                 for chunk in await reader.tell(whole=False, over=False):
                     yield chunk
+                if self._closing.is_set():
+                    raise ShuttingDown
                 if self._clock.monotonic() > due:
                     await look()
                     due = self._clock.monotonic() + LOOK
