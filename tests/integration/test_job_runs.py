@@ -80,7 +80,7 @@ async def test_a_job_runs_to_its_end(job_site: JobSite) -> None:
     over = await until(job_site, made.id, *OVER)
     assert (over.state, over.message) == (job_pb2.JOB_STATE_SUCCEEDED, "")
     assert over.start_time.ToMicroseconds() <= over.finish_time.ToMicroseconds()
-    assert await what(job_site, made.id) == ["accepted", "admitted", "running", "ended"]
+    assert await what(job_site, made.id) == ["accepted", "admitted", "running", "ended", "succeeded"]
 
 
 async def test_a_job_that_fails_says_how(job_site: JobSite) -> None:

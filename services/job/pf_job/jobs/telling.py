@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 from pf_job.jobs.domain import Happening, Job, JobChanged, Task, TaskKey
 from pf_job.jobs.life import Event, Life, advance
-from pf_job.jobs.states import Kind, Stage
+from pf_job.jobs.states import FINAL, Kind, Stage
 from pf_job.jobs.store import JobStore
 from pf_kit.unit import Change
 
 SEEN = ("state", "message", "attempt", "retries", "grant", "not_before", "start_time", "finish_time")
 """What people see of a life; the rest is how it is brought about."""
 UNTOLD = frozenset({Kind.SUBMITTED, Kind.LAUNCHED, Kind.HALTED, Kind.GONE, Kind.RELEASED})
-"""Steps of the service itself. That they happened is seen by what follows."""
+"""Steps of the service itself. That they happened is seen by what follows: the state of a job that is over, for one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ async def tell(store: JobStore, change: Change, news: Sequence[News]) -> Sequenc
         after = job
         for event in by_job[job.id]:
             before, after = after, replace(after, life=advance(after.life, event, after.terms, change.time))
-            if after.life != before.life and event.kind not in UNTOLD:
-                happenings.append(_happening(after, event, change))
+            if told := _told(before.life, after.life, event):
+                happenings.append(_happening(after, event, told, change))
         if after.life != job.life:
             moved[job.id] = (job.life, after)
     saved = await store.save(change, [job for _, job in moved.values()])
@@ -68,11 +68,20 @@ def _new_tasks(before: Life, job: Job) -> Iterator[Task]:
             yield Task(key=key)
 
 
+def _told(before: Life, after: Life, event: Event) -> str:
+    """What is told of an event; empty if nothing."""
+    if after == before:
+        return ""
+    if event.kind not in UNTOLD:
+        return event.kind
+    return after.state if after.state is not before.state and after.state in FINAL else ""
+
+
 def _visibly(before: Life, after: Life) -> bool:
     return any(getattr(before, field) != getattr(after, field) for field in SEEN)
 
 
-def _happening(job: Job, event: Event, change: Change) -> Happening:
+def _happening(job: Job, event: Event, what: str, change: Change) -> Happening:
     life = job.life
     return Happening(
         job=job.id,
@@ -80,6 +89,6 @@ def _happening(job: Job, event: Event, change: Change) -> Happening:
         time=change.time,
         attempt=event.attempt or life.attempt,
         state=life.state,
-        what=event.kind,
+        what=what,
         message=event.message,
     )
