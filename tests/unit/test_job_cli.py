@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -202,3 +203,12 @@ def test_fields_are_named_as_the_original_and_as_documents_do() -> None:
     assert field_names(None)[0] == "id"
     with pytest.raises(InvalidArgument, match="there are id, name"):
         field_names("zzzzzz")
+
+
+@pytest.mark.parametrize(
+    ("given", "amounts"),
+    [({"cpu": "2"}, {"cpu": 2000, "memory": 2**30}), ({"mem": "2Gi"}, {"cpu": 1000, "memory": 2**31}), ({}, {})],
+)
+def test_what_is_left_out_of_what_a_job_takes_is_as_usual(given: Any, amounts: Any) -> None:
+    options: SubmitOptions = {**NOTHING, **given}
+    assert read_spec(["true"], options, {}).flavour.amounts == amounts

@@ -21,6 +21,9 @@ PRIORITIES = [str(each) for each in Priority if each]
 MOST_RETRIES = 100
 READ_ONLY, READ_WRITE = "ro", "rw"
 
+USUAL: Mapping[str, str | int] = {"cpu": "1", "memory": "1Gi"}
+"""What a job takes of which nothing is said."""
+
 
 class SubmitOptions(TypedDict):
     """The options of a job as they were given."""
@@ -50,8 +53,8 @@ _OPTIONS = (
         help="Among the jobs of its queue.",
     ),
     click.option("--flavour", default="", shell_complete=complete_flavour, help="What it takes, by the name of it."),
-    click.option("--cpu", help="Cores: 2, 500m. If nothing is said of what it takes: one, and 1Gi."),
-    click.option("--mem", "--memory", "mem", help="Memory: 4Gi."),
+    click.option("--cpu", help="Cores: 2, 500m. If it is left out: one."),
+    click.option("--mem", "--memory", "mem", help="Memory: 4Gi. If it is left out: 1Gi."),
     click.option("--gpu", type=click.IntRange(0, 10_000), help=f"Accelerators: {GPU}."),
     click.option("-e", "--env", multiple=True, help="NAME=VALUE, or NAME for what it is here. Repeatable."),
     click.option(
@@ -115,7 +118,7 @@ def _flavour(options: SubmitOptions) -> JobFlavour:
     if told and options["flavour"]:
         raise InvalidArgument.of(Violation("flavour", "excludes --cpu, --mem and --gpu"))
     with within("flavour"):
-        return JobFlavour(options["flavour"], parse_resources(told))
+        return JobFlavour(options["flavour"], parse_resources({**USUAL, **told} if told else {}))
 
 
 def _variable(text: str, environ: Mapping[str, str]) -> tuple[str, str]:
