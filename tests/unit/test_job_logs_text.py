@@ -163,3 +163,12 @@ def test_no_text_takes_longer_than_the_log_is_long(text: str) -> None:
     begun = time.process_time()
     assert Search([text + str(n) for n in range(16)], ignore_case=True).keep(log) == b""
     assert time.process_time() - begun < 1
+
+
+@pytest.mark.parametrize("line", [b"a\n", b"abcdefghijklmnop\n"])
+def test_texts_in_every_line_take_no_longer(line: bytes) -> None:
+    search = Search([letter + "*" * n for n, letter in enumerate("abcdefghijklmnop")] + ["*a", "a*", "a"])
+    piece = line * (CHUNK // len(line))
+    begun = time.process_time()
+    assert search.keep(piece) == piece
+    assert time.process_time() - begun < 0.2

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import TypeVar
 
 from paddleflow.problems import NotFound
 from pf_job.logs.cutting import CHUNK, is_reached, pieces, searched, told
@@ -16,6 +19,8 @@ BLOCK = 4 * CHUNK
 """Bytes that are read at once, and all that is held of a log."""
 SLACK = 5_000_000
 """Microseconds by which the time of a byte may be told too early: how seldom a runtime looks at its logs, and a bit."""
+
+T = TypeVar("T")
 
 
 class Reader:
@@ -84,15 +89,22 @@ class Reader:
         self._lost += max(0, block.offset - at)
         # Of a full block there is more to come, so that no line needs to be cut.
         rest = last or ((over or not whole) and len(data) < BLOCK)
-        chunks = list(self._chunks(block.offset, data, rest=rest))
+        chunks = await self._aside(partial(self._chunks, block.offset, data, rest=rest))
         return [*chunks, self._end()] if last and not self.done else chunks
 
     async def wait(self, patience: float) -> None:
         """Returns when there may be more to tell, or after so many seconds."""
         await self._runtime.wait_log(self.key, self.seen, int(patience * 1e6))
 
-    def _chunks(self, offset: int, block: bytes, *, rest: bool) -> Iterator[Chunk]:
-        """Moves on with each chunk."""
+    async def _aside(self, work: Callable[[], T]) -> T:
+        """Does what may take a tenth of a second, if there is a search, without holding up others."""
+        return await asyncio.to_thread(work) if self._query.search else work()
+
+    def _chunks(self, offset: int, block: bytes, *, rest: bool) -> Sequence[Chunk]:
+        """Moves on to the end of a block."""
+        return list(self._moved(offset, block, rest=rest))
+
+    def _moved(self, offset: int, block: bytes, *, rest: bool) -> Iterator[Chunk]:
         self.position = replace(self.position, offset=offset)
         for piece in pieces(block, offset, rest=rest):
             data, self.position = told(searched(piece, self._query.search), self.position, self._query.bounds)
@@ -132,7 +144,8 @@ class Reader:
             data = block.data[: max(0, before - block.offset)]
             if not data:
                 return before
-            found = search.feed(block.offset, data, first=block.offset <= block.kept_from)
+            first = block.offset <= block.kept_from
+            found = await self._aside(partial(search.feed, block.offset, data, first=first))
             if found is not None:
                 return found
             before = block.offset

@@ -33,8 +33,9 @@ class Search:
 
     @cached_property
     def _parts(self) -> Sequence[Sequence[bytes]]:
-        """For each text the parts that must come one after another."""
-        return [[self._folded(part.encode()) for part in text.split(ANYTHING) if part] for text in self.texts]
+        """For each text the parts that must come one after another; of texts that mean the same, once."""
+        texts = (self._folded(text.encode()).split(ANYTHING.encode()) for text in self.texts)
+        return list(dict.fromkeys(tuple(filter(None, parts)) for parts in texts))
 
     def _folded(self, data: bytes) -> bytes:
         return data.lower() if self.ignore_case else data
