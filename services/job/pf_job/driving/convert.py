@@ -44,6 +44,15 @@ def refused(refusal: admission_pb2.Refusal) -> Problem:
     return Refused(refusal.message, metadata={**refusal.metadata, "reason": refusal.reason})
 
 
+def refusal_of(result: admission_pb2.WorkloadResult) -> Problem | None:
+    """Why an attempt will never be admitted; None if it may be, or is."""
+    if result.HasField("refusal"):
+        return refused(result.refusal)
+    if result.workload.state == workload_pb2.WORKLOAD_STATE_RELEASED:
+        return Refused("was taken out of its queue by somebody else")
+    return None
+
+
 def key_message(key: AttemptKey) -> workload_pb2.WorkloadKey:
     return workload_pb2.WorkloadKey(job_id=key.job, attempt=key.attempt)
 

@@ -15,6 +15,7 @@ from pf_job.driving.convert import (
     grant_of,
     key_message,
     node_message,
+    refusal_of,
     refused,
     release_message,
     standing_of,
@@ -97,7 +98,7 @@ class RemoteAdmission:
             return await self._halves(wishes, problem)
         found = [(wish.key, result) for wish, result in zip(wishes, reply.results, strict=True)]
         return Submitted(
-            {key: refused(result.refusal) for key, result in found if result.HasField("refusal")},
+            {key: problem for key, result in found if (problem := refusal_of(result)) is not None},
             {key: grant_of(result.workload.admitted) for key, result in found if _is_admitted(result)},
         )
 
