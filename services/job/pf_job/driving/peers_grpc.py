@@ -98,7 +98,7 @@ class RemoteAdmission:
             return await self._halves(wishes, problem)
         found = [(wish.key, result) for wish, result in zip(wishes, reply.results, strict=True)]
         return Submitted(
-            {key: problem for key, result in found if (problem := refusal_of(result)) is not None},
+            {key: why for key, result in found if (why := refusal_of(result)) is not None},
             {key: grant_of(result.workload.admitted) for key, result in found if _is_admitted(result)},
         )
 
