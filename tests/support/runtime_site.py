@@ -166,6 +166,7 @@ async def close(site: LocalSite, runtime: LocalRuntime) -> None:
     await runtime.retire()
     await runtime.close()
     await until(lambda: site.processes() == [])
+    assert not list(Path("/sys/fs/cgroup").glob(f"*/paddleflow-{site.data.stat().st_ino:x}"))
     shutil.rmtree(site.data)
 
 

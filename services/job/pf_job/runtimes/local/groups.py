@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from pathlib import Path
 
 from pf_job.runtimes.local.limits import CONTROLLERS, OPTIONAL, Limits, first_version, second_version
 
+PATIENCE = 1.0
+"""Seconds in which the kernel has let go of a group."""
 EVENTS = ("memory.events", "memory.oom_control")
 
 
@@ -44,8 +47,16 @@ class Trees:
         return made
 
     def close(self) -> None:
-        """Removes the folders, if no replica is left."""
-        remove(self.places)
+        """Removes the folders if no replica is left, in a process that outlives this one for a moment.
+
+        The kernel takes some milliseconds to let go of the groups below, and nobody should wait for it.
+        """
+        if os.fork() == 0:
+            try:
+                os.closerange(3, 2**20)
+                _remove_soon(self.places)
+            finally:
+                os._exit(0)
 
 
 def _write(folder: str, values: Sequence[tuple[str, str]]) -> None:
@@ -61,6 +72,13 @@ def remove(folders: Sequence[str]) -> None:
     for folder in folders:
         with suppress(OSError):
             Path(folder).rmdir()
+
+
+def _remove_soon(folders: Sequence[str]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline and any(map(os.path.exists, folders)):
+        remove(folders)
+        time.sleep(0.02)
 
 
 def enter(handles: Sequence[int]) -> None:
