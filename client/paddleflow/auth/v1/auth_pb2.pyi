@@ -33,7 +33,7 @@ class _ResourceKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Resource
     RESOURCE_KIND_QUEUE: _ResourceKind.ValueType  # 1
     """A queue: see it, and submit to it. A grant is for this queue alone, not for those below it."""
     RESOURCE_KIND_FILESYSTEM: _ResourceKind.ValueType  # 2
-    """A filesystem: see it, and mount it."""
+    """A filesystem. Such grants open nothing: see FilesystemService.GrantFilesystem."""
 
 class ResourceKind(_ResourceKind, metaclass=_ResourceKindEnumTypeWrapper):
     """ResourceKind is what a grant can be for."""
@@ -43,7 +43,7 @@ RESOURCE_KIND_UNSPECIFIED: ResourceKind.ValueType  # 0
 RESOURCE_KIND_QUEUE: ResourceKind.ValueType  # 1
 """A queue: see it, and submit to it. A grant is for this queue alone, not for those below it."""
 RESOURCE_KIND_FILESYSTEM: ResourceKind.ValueType  # 2
-"""A filesystem: see it, and mount it."""
+"""A filesystem. Such grants open nothing: see FilesystemService.GrantFilesystem."""
 Global___ResourceKind: _TypeAlias = ResourceKind  # noqa: Y015
 
 @_typing.final

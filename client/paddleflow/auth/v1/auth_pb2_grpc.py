@@ -777,7 +777,7 @@ class UserService(object):
 
 
 class GrantServiceStub(object):
-    """GrantService keeps who may use which queue and which filesystem.
+    """GrantService keeps who may use which queue. Who may use which filesystem the fs service keeps itself.
     """
 
     def __init__(self, channel):
@@ -809,7 +809,7 @@ class GrantServiceStub(object):
 
 
 class GrantServiceServicer(object):
-    """GrantService keeps who may use which queue and which filesystem.
+    """GrantService keeps who may use which queue. Who may use which filesystem the fs service keeps itself.
     """
 
     def CreateGrant(self, request, context):
@@ -890,7 +890,7 @@ def add_GrantServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class GrantService(object):
-    """GrantService keeps who may use which queue and which filesystem.
+    """GrantService keeps who may use which queue. Who may use which filesystem the fs service keeps itself.
     """
 
     @staticmethod

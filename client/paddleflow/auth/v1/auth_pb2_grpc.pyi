@@ -455,7 +455,7 @@ class UserServiceServicer(metaclass=_abc_1.ABCMeta):
 def add_UserServiceServicer_to_server(servicer: UserServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
 
 class GrantServiceStub:
-    """GrantService keeps who may use which queue and which filesystem."""
+    """GrantService keeps who may use which queue. Who may use which filesystem the fs service keeps itself."""
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
@@ -493,7 +493,7 @@ class GrantServiceStub:
 
 @_typing.type_check_only
 class GrantServiceAsyncStub(GrantServiceStub):
-    """GrantService keeps who may use which queue and which filesystem."""
+    """GrantService keeps who may use which queue. Who may use which filesystem the fs service keeps itself."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateGrant: _aio.UnaryUnaryMultiCallable[_auth_pb2.CreateGrantRequest, _auth_pb2.CreateGrantResponse]  # type: ignore[assignment]
@@ -527,7 +527,7 @@ class GrantServiceAsyncStub(GrantServiceStub):
     """WatchGrants streams the grants as they are, then every change. See QueueService.WatchQueues for how a watch behaves."""
 
 class GrantServiceServicer(metaclass=_abc_1.ABCMeta):
-    """GrantService keeps who may use which queue and which filesystem."""
+    """GrantService keeps who may use which queue. Who may use which filesystem the fs service keeps itself."""
 
     @_abc_1.abstractmethod
     def CreateGrant(
