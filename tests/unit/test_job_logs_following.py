@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,14 +12,39 @@ from hypothesis import strategies as st
 
 from paddleflow.problems import NotFound, ShuttingDown, Unavailable
 from pf_job.logs.choosing import chosen
-from pf_job.logs.domain import Bounds, Choice, Chunk, Known, Position, Query, Standing, TailLines
+from pf_job.logs.domain import (
+    Beginning,
+    Bounds,
+    Choice,
+    Chunk,
+    Known,
+    Offset,
+    Position,
+    Query,
+    Standing,
+    Start,
+    TailBytes,
+    TailLines,
+)
 from pf_job.logs.search import Search
 from pf_job.logs.service import Logs
-from pf_job.runtimes.fake import FakeRuntime
+from pf_job.runtimes.fake import FakeRuntime, Log
 from pf_job.runtimes.port import Ceiling, Launch, LogRange, ReplicaKey
 from pf_kit.clock import SystemClock
 
 FIRST = ReplicaKey("job", 1, "worker", 0)
+LOGS = st.lists(
+    st.sampled_from(
+        [b"\n", b"a", b"ab\n", b"x", b"\xff", b"-" * 65_536, b"a" + b"-" * 100_000 + b"b\n", b"line\n" * 20_000]
+    ),
+    max_size=12,
+).map(b"".join)
+STARTS: st.SearchStrategy[Start] = st.one_of(
+    st.just(Beginning()),
+    st.builds(TailLines, st.integers(0, 30)),
+    st.builds(TailBytes, st.integers(0, 300_000)),
+    st.builds(Offset, st.integers(0, 400_000)),
+)
 KEYS = st.builds(
     ReplicaKey,
     st.just("job"),
@@ -173,6 +199,55 @@ def test_who_goes_on_misses_nothing_that_comes_later(
         slot = [each for each in read_before if (each.attempt, each.role, each.index) == key_slot(key)]
         is_due = key.attempt >= attempt and key.restart >= min((each.restart for each in slot), default=0)
         assert (key in later) == is_due
+
+
+@given(
+    log=LOGS,
+    breaks=st.lists(st.integers(1, 3), max_size=6),
+    start=STARTS,
+    bounds=st.builds(Bounds, st.integers(0, 20), st.integers(0, 200_000)),
+    search=st.none() | st.just(Search(["a*b", "x"])),
+    limit=st.none() | st.integers(0, 300_000),
+    follow=st.booleans(),
+)
+def test_broken_streams_tell_what_one_whole_stream_does(
+    log: bytes,
+    breaks: list[int],
+    start: Start,
+    bounds: Bounds,
+    search: Search | None,
+    limit: int | None,
+    follow: bool,
+) -> None:
+    runtime = FakeRuntime()
+    runtime._logs[FIRST] = Log(limit, bytearray(log))  # noqa: SLF001
+    asked = query(start=start, bounds=bounds, search=search, follow=follow)
+    whole = asyncio.run(broken(runtime, asked, []))
+    parts = asyncio.run(broken(runtime, asked, breaks))
+    assert b"".join(chunk.data for chunk in parts) == b"".join(chunk.data for chunk in whole)
+    assert sum(chunk.lost for chunk in parts) == sum(chunk.lost for chunk in whole)
+    assert parts[-1].position == whole[-1].position
+    assert [chunk.position.end for chunk in whole] == [False] * (len(whole) - 1) + [True]
+
+
+async def broken(runtime: FakeRuntime, asked: Query, breaks: list[int]) -> list[Chunk]:
+    """What is told over several streams, each of which breaks after so many chunks but the last."""
+
+    async def look() -> Standing:
+        return standing(Known(FIRST, True), over=True)
+
+    told: list[Chunk] = []
+    logs = Logs({"here": runtime}, SystemClock(), asyncio.Event())
+    for most in (*breaks, 1_000_000):
+        positions = {FIRST: told[-1].position} if told else {}
+        async with aclosing(logs.read(replace(asked, positions=positions), look)) as chunks:
+            count = 0
+            async for chunk in chunks:
+                told.append(chunk)
+                count += 1
+                if count == most:
+                    break
+    return told
 
 
 def key_slot(key: ReplicaKey) -> tuple[int, str, int]:
