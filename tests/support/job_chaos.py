@@ -48,6 +48,8 @@ LOG = 6000
 """The last characters of a log, which may tell why."""
 CORES = {"cpu": 1200, "memory": 2**21}
 """What the queue that pushes others out is guaranteed."""
+TAKING_OVER = (JobPoint.COMPARE, JobPoint.COMPARED)
+"""Points of an instance that begins; one that has begun does not come there."""
 WORKERS = ("a", "b", "c")
 CREDENTIALS = struct.Struct("3i")
 EVERYTHING = {
@@ -135,7 +137,9 @@ class Site:
             await asyncio.sleep(chance.uniform(0, LONGEST))
         else:
             act = Act.DIE if blow.victim is Victim.JOB else Act.WAIT
-            driver.wish(Wish(blow.point, act, blow.passes))
+            driver.wish(Wish(blow.point, act, 1 if blow.point in TAKING_OVER else blow.passes))
+            if blow.point in TAKING_OVER:
+                driver.kill()
             try:
                 async with asyncio.timeout(REACHED):
                     await driver.reached.get()
@@ -226,7 +230,8 @@ async def endure(made: Site, planned: Sequence[Blow], chance: Random, tell: Call
     await _require_no_process(made)
     seconds = asyncio.get_running_loop().time() - begun
     kinds = Counter(job.kind.name for job in load.jobs.values())
-    missed = f"{len(made.missed)} of {len(planned)} kills not at their point"
+    points = Counter(str(blow.point) for blow in made.missed)
+    missed = f"{len(made.missed)} of {len(planned)} kills not at their point ({dict(points)})"
     tell(f"{missed}, {len(load.jobs)} jobs in {seconds:.0f} s: {dict(kinds)}")
 
 

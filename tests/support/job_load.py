@@ -79,6 +79,7 @@ KINDS = (
     Kind("deaf", "trap '' TERM; sleep 1000 & wait; sleep 1000", TERMINATED, stopped=True),
     Kind("deleted", "true", SUCCEEDED, queue="high", deleted=True),
     Kind("brief", "true", SUCCEEDED, queue="high", kept_ms=100),
+    Kind("short", "true", SUCCEEDED, queue="high", kept_ms=100),
     Kind("victim", "sleep 0.4", SUCCEEDED, cores=600),
     Kind("taker", "sleep 0.1", SUCCEEDED, queue="high", cores=1200),
     Kind("empty", "", FAILED),
