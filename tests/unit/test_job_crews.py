@@ -13,6 +13,7 @@ from pf_job.driving.crews import launch, missing_ports, startable, with_ports
 from pf_job.jobs.domain import Job, Task, TaskKey, TaskState
 from pf_job.jobs.life import Grant, Life
 from pf_job.jobs.states import Stage
+from pf_job.runtimes.port import Ceiling
 from pf_job.specs.defaults import filled
 from pf_job.specs.domain import Framework, JobSpec, JobType, Member, Role, Work
 
@@ -80,6 +81,6 @@ def test_ports_may_not_be_enough() -> None:
 def test_each_replica_is_told_where_the_others_are() -> None:
     two = job(WORKERS)
     crew = with_ports(two, crew_of(two), iter(range(20_000, 30_000)))
-    envs = [launch(two, crew, task, ()).env for task in crew]
+    envs = [launch(two, crew, task, (), Ceiling(log=1)).env for task in crew]
     assert {env["PADDLE_TRAINER_ENDPOINTS"] for env in envs} == {"127.0.0.1:20000,127.0.0.1:20002"}
     assert [env["PADDLE_TRAINER_ID"] for env in envs] == ["0", "1"]

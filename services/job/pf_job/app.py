@@ -201,10 +201,10 @@ def _loops(settings: JobSettings, ground: Ground, runtimes: Mapping[str, Runtime
     kept, redis = settings.kept, open_redis(settings.redis.reveal())
     relay = Relay(ground.database.log, PostgresRelayMark(ground.view), RedisStream(redis, NAME), ground.clock)
     sweeper = Sweeper(ground.view, kit_retentions(kept.requests, kept.audit), events=kept.events)
-    bus = RedisStream(redis, QUEUE)
+    bus, launches = RedisStream(redis, QUEUE), Launches(ground.filesystems, settings.local.everybody)
 
     async def drive(lease: Lease) -> None:
-        await _drive(ground, runtimes, bus, lease)
+        await _drive(ground, runtimes, launches, bus, lease)
 
     chores = Chores(leadership=_candidate(settings, ground, CHORES), relay=relay, sweeper=sweeper)
     return {"chores": chores.run, DRIVING: lambda: _candidate(settings, ground, DRIVING).run(drive)}
@@ -216,7 +216,9 @@ def _candidate(settings: JobSettings, ground: Ground, name: str) -> Leadership:
     return Leadership(leases, name=name, holder=new_id(), address=address, clock=ground.clock)
 
 
-async def _drive(ground: Ground, runtimes: Mapping[str, Runtime], bus: RedisStream, lease: Lease) -> None:
+async def _drive(
+    ground: Ground, runtimes: Mapping[str, Runtime], launches: Launches, bus: RedisStream, lease: Lease
+) -> None:
     hold = _fence(lease)
     amiss = asyncio.Event()
     events = QueueEvents(store=ground.store, fence=hold, amiss=amiss)
@@ -228,7 +230,7 @@ async def _drive(ground: Ground, runtimes: Mapping[str, Runtime], bus: RedisStre
         store=ground.store,
         admission=RemoteAdmission(ground.queue, metadata, ground.clock),
         runtimes=runtimes,
-        preparation=Launches(ground.filesystems),
+        preparation=launches,
         amiss=amiss,
         clock=ground.clock,
     )

@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
+from pf_job.runtimes.port import Ceiling
 from pf_kit.lifecycle import Level
 from pf_kit.server import ServerSettings
 from pf_kit.setting_types import Between, Secret
@@ -64,6 +65,10 @@ class LocalSettings:
     """The cluster whose jobs are processes of this machine. Empty: none."""
     folder: Path | None = None
     """Where replicas and their logs are kept. Empty: there is no local cluster."""
+    processes: Annotated[int, Between(16, 1_000_000)] = 4096
+    """Processes and threads that a replica may have at one time."""
+    log_megabytes: Annotated[int, Between(1, 10_000_000)] = 1024
+    """What is kept of the output of a replica; of more, the oldest goes first."""
     hidden: tuple[str, ...] = ()
     """Folders and files that no replica sees."""
     installation: Path | None = None
@@ -72,6 +77,11 @@ class LocalSettings:
     @property
     def unseen(self) -> tuple[str, ...]:
         return (*self.hidden, str(self.installation)) if self.installation else self.hidden
+
+    @property
+    def everybody(self) -> Ceiling:
+        """What each replica may use at most, whatever its job says."""
+        return Ceiling(processes=self.processes, log=self.log_megabytes * 2**20)
 
 
 @dataclass(frozen=True, slots=True)

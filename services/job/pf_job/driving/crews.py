@@ -51,8 +51,8 @@ def with_ports(job: Job, crew: Sequence[Task], free: Iterator[int]) -> Sequence[
     ]
 
 
-def launch(job: Job, crew: Sequence[Task], task: Task, mounts: Sequence[Mount]) -> Launch:
-    """The start of one replica. Raises NotServed."""
+def launch(job: Job, crew: Sequence[Task], task: Task, mounts: Sequence[Mount], everybody: Ceiling) -> Launch:
+    """The start of one replica; `everybody` is what holds for all. Raises NotServed."""
     replica, together = _replica(task), _together(job, crew)
     rules, member = rules_of(job.spec), together.member(replica.role)
     if rules.files(together, replica):
@@ -74,7 +74,7 @@ def launch(job: Job, crew: Sequence[Task], task: Task, mounts: Sequence[Mount]) 
         secret_env=work.secret_env,
         cwd=cwd(work) or FOLDER,
         mounts=mounts,
-        ceiling=Ceiling(cpu=ceiling.get(CPU), memory=ceiling.get(MEMORY)),
+        ceiling=replace(everybody, cpu=ceiling.get(CPU), memory=ceiling.get(MEMORY)),
         accelerators=work.flavour.amounts.get(GPU, 0),
         requests=work.flavour.amounts,
     )

@@ -10,7 +10,7 @@ from typing import Protocol
 from paddleflow.problems import Unavailable
 from pf_job.driving.crews import launch, member_of
 from pf_job.jobs.domain import Job, Task
-from pf_job.runtimes.port import Launch, Mount
+from pf_job.runtimes.port import Ceiling, Launch, Mount
 from pf_job.specs.domain import FilesystemMount
 
 PORTS = range(20_000, 30_000)
@@ -27,8 +27,10 @@ class Mounts(Protocol):
 class Launches:
     """Fulfils `Preparation` on this machine."""
 
-    def __init__(self, mounts: Mounts) -> None:
+    def __init__(self, mounts: Mounts, everybody: Ceiling) -> None:
+        """`everybody` is what each replica may use at most, whatever its job says."""
         self._mounts = mounts
+        self._everybody = everybody
 
     async def launches(self, job: Job, crew: Sequence[Task], tasks: Sequence[Task]) -> Sequence[Launch]:
         found: list[Launch] = []
@@ -37,7 +39,7 @@ class Launches:
             if task.key.role not in known:
                 wanted = member_of(job, task).work.mounts
                 known[task.key.role] = [await self._mounts.describe(job.owner, mount) for mount in wanted]
-            found.append(launch(job, crew, task, known[task.key.role]))
+            found.append(launch(job, crew, task, known[task.key.role], self._everybody))
         return found
 
     def free_ports(self, taken: Collection[int]) -> Iterator[int]:
