@@ -31,6 +31,15 @@ env: {{GREETING: "hello, world", NUMBER: "1"}}
 command: test "$GREETING" = "hello, world"
 retry: {{limit: 2, backoff: 1s}}
 """
+CREW = """
+framework: paddle
+flavour: {{name: small-{tag}}}
+fs: {{name: data-{tag}, mountPath: /data}}
+extraFS: [{{name: data-{tag}, readOnly: true}}]
+members:
+  - {{role: pserver, replicas: 1, command: sleep 1}}
+  - {{role: worker, replicas: 2, command: sleep 1, limitFlavour: {{name: NONE}}}}
+"""
 WRONG = """
 nmae: train
 port: many
@@ -94,6 +103,20 @@ def test_all_that_is_wrong_with_a_document_is_told_by_its_place(line: CommandLin
     assert "name" in result.stderr
     missing = line.run("job create nowhere.yaml")
     assert (missing.exit_code, "nowhere.yaml cannot be read: No such file" in missing.stderr) == (1, True)
+
+
+def test_flavours_filesystems_and_members_are_written_so_that_they_are_read_again(
+    line: CommandLine, job_site: JobSite
+) -> None:
+    tag = job_site.tag
+    data = job_site.process.fs.roots / f"data-{tag}"
+    data.mkdir()
+    line.output(f"flavour create small-{tag} -c 100m -m 1Mi")
+    line.output(f"fs create data-{tag} local://{data}")
+    told = line.output("job create - --dry-run -o yaml", typed=CREW.format(tag=tag))
+    assert f"name: small-{tag}" in told
+    again = line.output("job create distributed - --dry-run -o yaml", typed=told)
+    assert again.splitlines()[1:] == told.splitlines()[1:]
 
 
 def test_a_document_is_looked_at_without_running_it(line: CommandLine, held: str, tmp_path: Path) -> None:
@@ -201,7 +224,7 @@ def test_replicas_and_what_happened_are_told(line: CommandLine) -> None:
     [listed] = json.loads(line.output("job list -fl id,runtime -m 1 -o json"))
     assert (listed["job id"], listed["runtime"]["status"], listed["runtime"]["name"]) == (id_, "failed", "main-0")
     rows = [row.split("\t") for row in line.output(f"job events {id_} -o text").splitlines()[:-1]]
-    assert [row[4] for row in rows] == ["accepted", "admitted", "running", "task-failed", "ended"]
+    assert [row[4] for row in rows] == ["accepted", "admitted", "running", "task-failed", "ended", "failed"]
     followed = line.output(f"job events {id_} --follow -o text").splitlines()
     assert [row.split("\t") for row in followed] == rows
     assert line.output(f"job events {id_} -mk 3 -o text").splitlines()[0] == "\t".join(rows[3])

@@ -67,7 +67,7 @@ async def test_a_job_runs_and_is_waited_for(client: AsyncPaddleFlow) -> None:
     [task] = [each async for each in client.jobs.tasks(made.id)]
     assert (task.state, task.exit_status, task.role) == (TaskState.SUCCEEDED, 0, Role.MAIN)
     happened = [each async for each in client.jobs.happenings(made.id)]
-    assert [each.what for each in happened] == ["accepted", "admitted", "running", "ended"]
+    assert [each.what for each in happened] == ["accepted", "admitted", "running", "ended", "succeeded"]
     assert [each async for each in client.jobs.happenings(made.id, after=2)] == happened[2:]
     page = await client.jobs.happening_page(made.id, 3)
     assert (list(page.items), page.next_token) == (happened[:3], "3")
