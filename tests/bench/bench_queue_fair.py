@@ -39,9 +39,9 @@ def deviations(what: str, found: Sequence[Deviation]) -> list[Figure]:
 
 def given_back(what: str, found: Returns) -> list[Figure]:
     """Parts of all that happened, which should be all of it."""
-    teams, asked, needed = 100 / found.teams, 100 / found.asked, 100 / max(1, found.needed)
+    teams, asked, needed = found.teams / 100, found.asked / 100, max(1, found.needed) / 100
     return [
-        Figure(f"fair: teams provided for in the first round, {what}", found.first_round * teams, "%", at_least=100),
-        Figure(f"fair: guaranteed, provided for at once, {what}", found.at_once * asked, "%", at_least=100),
-        Figure(f"fair: admitted in the round after room was left, {what}", found.back * needed, "%", at_least=100),
+        Figure(f"fair: teams provided for in the first round, {what}", found.first_round / teams, "%", at_least=100),
+        Figure(f"fair: guaranteed, provided for at once, {what}", found.at_once / asked, "%", at_least=100),
+        Figure(f"fair: admitted in the round after room was left, {what}", found.back / needed, "%", at_least=100),
     ]

@@ -257,6 +257,15 @@ async def test_many_are_taken_each_for_itself(job_site: JobSite) -> None:
     assert [result.reason for result in reply.results] == ["", "INVALID_ARGUMENT", "JOB_EXISTS"]
     over = await until(job_site, reply.results[0].job.id, *OVER)
     assert over.state == job_pb2.JOB_STATE_SUCCEEDED
+    again = job_pb2.CreateJobsRequest(jobs=[job_pb2.Job(spec=specs[2])])
+    assert [result.reason for result in (await job_site.root(again)).results] == ["JOB_EXISTS"]
+
+
+async def test_nothing_of_what_no_machine_has_may_be_asked_for(job_site: JobSite) -> None:
+    amounts = {"cpu": 100, "memory": 2**20, "nobody.has/it": 0}
+    made = await create(job_site, "true", flavour={"amounts": {"amounts": amounts}})
+    over = await until(job_site, made.id, *OVER)
+    assert (over.state, over.message) == (job_pb2.JOB_STATE_SUCCEEDED, "")
 
 
 async def test_a_repeated_request_is_answered_as_before(job_site: JobSite) -> None:

@@ -68,6 +68,8 @@ class PostgresJobStore:
         return highest
 
     async def add(self, change: Change, jobs: Sequence[Job]) -> Sequence[Job]:
+        if not jobs:
+            return []
         asked = _columns([self._asked(job) for job in jobs])
         numbers = {row["id"]: row["number"] for row in await rows(change).fetch(self._sql["add_jobs"], *asked)}
         numbered = [replace(job, number=numbers[job.id]) for job in jobs]

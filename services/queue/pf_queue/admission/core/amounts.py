@@ -33,10 +33,14 @@ class Space:
         return (0,) * len(self.names)
 
     def demand(self, amounts: Mapping[str, int], jobs: int = 0) -> Vector:
-        """What is absent is 0. KeyError if the amounts name what this space does not have."""
-        if not self.known.issuperset(amounts):
-            raise KeyError(*sorted(amounts.keys() - self.known))
+        """What is absent is 0. KeyError if something is asked for that this space does not have."""
+        if not self.known.issuperset(amounts) and (strange := self._strange(amounts)):
+            raise KeyError(*strange)
         return (jobs, *(amounts.get(name, 0) for name in self.names[1:]))
+
+    def _strange(self, amounts: Mapping[str, int]) -> list[str]:
+        """What is asked for that there is not; nothing of it can be had."""
+        return sorted(name for name, amount in amounts.items() if amount and name not in self.known)
 
     def ceiling(self, amounts: Mapping[str, int], jobs: int = 0) -> Vector:
         """What is absent is unlimited, and so is a count of 0."""
