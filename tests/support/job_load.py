@@ -17,7 +17,6 @@ from paddleflow.problems import (
     Aborted,
     DeadlineExceeded,
     FailedPrecondition,
-    JobExists,
     JobNotFound,
     JobStateConflict,
     Unavailable,
@@ -131,9 +130,9 @@ class Load:
 
     async def _create(self, name: str, kind: Kind) -> Made:
         made = Made(f"{kind.name}-{name}-{len(self.jobs)}", kind)
-        # One whose answer was lost exists.
-        with suppress(JobExists):
-            await self.service.call(job_pb2.CreateJobRequest(job=job_pb2.Job(spec=self._spec(made))))
+        # With an id of its own: one whose answer was lost may be over and forgotten when it is sent again.
+        job = job_pb2.Job(spec=self._spec(made))
+        await self.service.call(job_pb2.CreateJobRequest(job=job, request_id=made.id))
         self.jobs[made.id] = made
         return made
 
