@@ -141,6 +141,10 @@ async def test_the_tail_of_a_large_log_is_found_at_once(job_site: JobSite) -> No
         log.truncate(2**30 - 9)
         os.lseek(log.fileno(), 0, os.SEEK_END)
         os.write(log.fileno(), b"\nthe last")
-    begun = time.perf_counter()
-    assert await read(job_site.root, made, tail_lines=1) == b"the last"
-    assert time.perf_counter() - begun < 0.1
+    times = []
+    for _ in range(5):
+        begun = time.perf_counter()
+        assert await read(job_site.root, made, tail_lines=1) == b"the last"
+        times.append(time.perf_counter() - begun)
+    # The best of some, as the machine has other things to do: to read it all would always take a second.
+    assert min(times) < 0.1

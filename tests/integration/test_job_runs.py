@@ -47,7 +47,7 @@ else:
     assert peer.recv(3) == b"met"
 """
 CORES = {"amounts": {"cpu": 2_000, "memory": 2**20}}
-"""All cores that a test machine surely has; replicas of two such jobs never run at once."""
+"""All that the queues of a test have; two such jobs never run at once."""
 
 
 async def create(site: JobSite, command: str, **fields: Any) -> job_pb2.Job:
@@ -120,8 +120,10 @@ async def test_a_job_is_stopped_before_it_is_admitted(job_site: JobSite) -> None
 
 
 async def test_a_job_is_pushed_out_by_a_guarantee_and_runs_again(job_site: JobSite) -> None:
-    await job_site.queues(queue_pb2.CreateQueueRequest(queue=queue(job_site, "low")))
-    await job_site.queues(queue_pb2.CreateQueueRequest(queue=queue(job_site, "high", min=CORES)))
+    both = f"both-{job_site.tag}"
+    await job_site.queues(queue_pb2.CreateQueueRequest(queue=queue(job_site, "both", min=CORES, max=CORES)))
+    await job_site.queues(queue_pb2.CreateQueueRequest(queue=queue(job_site, "low", parent=both)))
+    await job_site.queues(queue_pb2.CreateQueueRequest(queue=queue(job_site, "high", parent=both, min=CORES)))
     victim = await create(job_site, "sleep 1000", **wants(job_site, "low"))
     await until(job_site, victim.id, job_pb2.JOB_STATE_RUNNING)
     mine = await create(job_site, "sleep 0.2", **wants(job_site, "high"))

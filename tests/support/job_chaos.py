@@ -48,6 +48,8 @@ LOG = 6000
 """The last characters of a log, which may tell why."""
 CORES = {"cpu": 1200, "memory": 2**21}
 """What the queue that pushes others out is guaranteed."""
+ALL = {"cpu": 2000, "memory": 2**31}
+"""What both queues share, however large the machine is."""
 TAKING_OVER = (JobPoint.COMPARE, JobPoint.COMPARED)
 """Points of an instance that begins; one that has begun does not come there."""
 WORKERS = ("a", "b", "c")
@@ -201,9 +203,14 @@ async def _prepare(made: Site, fs: FsProcess) -> None:
     await asyncio.to_thread(fs.start)
     draft = fs_pb2.Filesystem(name="marks", url=f"local://{made.marks}")
     await made.call(fs_pb2.CreateFilesystemRequest(filesystem=draft))
-    low, high = (queue_pb2.Queue(name=name, cluster="default-cluster") for name in ("low", "high"))
-    high.min.amounts.update(CORES)
-    for queue in (low, high):
+    both, low, high = (
+        queue_pb2.Queue(name=name, cluster="default-cluster", parent=parent)
+        for name, parent in (("both", ""), ("low", "both"), ("high", "both"))
+    )
+    for guaranteed in (both, high):
+        guaranteed.min.amounts.update(CORES)
+    both.max.amounts.update(ALL)
+    for queue in (both, low, high):
         await made.call(queue_pb2.CreateQueueRequest(queue=queue))
 
 

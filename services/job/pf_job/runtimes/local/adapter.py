@@ -20,6 +20,10 @@ BATCH = 16
 PAUSE = 0.02
 """Seconds between two looks at a log that is followed."""
 
+LEAST_CPU, LEAST_MEMORY = 20_000, 20 * 2**30
+"""What a smaller machine counts as: what jobs take is their share of it, and no wall. The queue that an installation
+begins with may have as much, and all that it admits can start."""
+
 Item = TypeVar("Item")
 
 
@@ -112,7 +116,7 @@ def _parts(whole: Sequence[Item]) -> list[Sequence[Item]]:
 
 def _capacity(accelerators: int) -> Mapping[str, int]:
     capacity = {
-        "cpu": len(os.sched_getaffinity(0)) * 1_000,
-        "memory": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+        "cpu": max(LEAST_CPU, len(os.sched_getaffinity(0)) * 1_000),
+        "memory": max(LEAST_MEMORY, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")),
     }
     return {**capacity, "nvidia.com/gpu": accelerators} if accelerators else capacity
