@@ -46,10 +46,9 @@ LONGEST = 0.3
 """Seconds until a kill that is not at a failpoint."""
 LOG = 6000
 """The last characters of a log, which may tell why."""
-CORES = {"cpu": 1200, "memory": 2**21}
-"""What the queue that pushes others out is guaranteed."""
 ALL = {"cpu": 2000, "memory": 2**31}
-"""What both queues share, however large the machine is."""
+"""What both queues share, however large the machine is. The one that pushes others out is guaranteed all of it, so that
+its jobs are never pushed out themselves."""
 TAKING_OVER = (JobPoint.COMPARE, JobPoint.COMPARED)
 """Points of an instance that begins; one that has begun does not come there."""
 WORKERS = ("a", "b", "c")
@@ -208,7 +207,7 @@ async def _prepare(made: Site, fs: FsProcess) -> None:
         for name, parent in (("both", ""), ("low", "both"), ("high", "both"))
     )
     for guaranteed in (both, high):
-        guaranteed.min.amounts.update(CORES)
+        guaranteed.min.amounts.update(ALL)
     both.max.amounts.update(ALL)
     for queue in (both, low, high):
         await made.call(queue_pb2.CreateQueueRequest(queue=queue))
