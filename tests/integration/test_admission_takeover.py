@@ -153,7 +153,7 @@ async def test_who_takes_over_waits_for_a_commit_under_way_and_knows_of_it(
         with suppress(Unavailable):
             await ending
         last = await eventually(partial(stored, made, "last", "submitted"))
-        await eventually(partial(leads, made, heir))
+        await eventually(partial(leads, made, heir), 30.0)
         await eventually(partial(through, made, heir, "last"))
         newest = await eventually(partial(through, made, heir, "newest"))
         found = await history(made.dsn)

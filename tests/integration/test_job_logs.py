@@ -12,6 +12,7 @@ from paddleflow.job.v1 import log_pb2, spec_pb2
 from paddleflow.problems import InvalidArgument, JobNotFound, NotFound, PageTokenInvalid
 from pf_job.runtimes.local.kernel import punch_hole
 from support.job_logs import ask, chunks, create, file_of, over, read, running, wrote
+from support.waiting import until
 
 TWO_WORKERS = [spec_pb2.Member(role=spec_pb2.ROLE_WORKER, replicas=2, command="echo I am $PF_JOB_ID; seq 3")]
 
@@ -137,6 +138,7 @@ async def test_hostile_values_are_refused_by_name(job_site: JobSite) -> None:
 async def test_the_tail_of_a_large_log_is_found_at_once(job_site: JobSite) -> None:
     made = await create(job_site, "echo first; sleep 1000")
     await running(job_site, made)
+    await until(lambda: file_of(job_site, made).stat().st_size == len("first\n"))
     with file_of(job_site, made).open("r+b") as log:
         log.truncate(2**30 - 9)
         os.lseek(log.fileno(), 0, os.SEEK_END)

@@ -40,6 +40,7 @@ from support.kit_client import ALICE, ROOT, Running, bearer, problem, raw_code, 
 from support.kit_echo.app import Echo
 from support.kit_echo.servicer import EchoServicer
 from support.kit_echo.stubs import echo_pb2
+from support.waiting import until
 
 JOB = bearer(token("service/job"))
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -326,9 +327,12 @@ async def test_every_call_is_counted(echo: Running) -> None:
     registry = echo.server._service.registry  # noqa: SLF001  # the test's own, given to the server
     labels = {"grpc_service": "echo.v1.EchoService"}
     handled = "grpc_server_handled_total"
-    assert registry.get_sample_value(handled, {**labels, "grpc_method": "Hello", "grpc_code": "OK"}) == 1
-    assert registry.get_sample_value(handled, {**labels, "grpc_method": "GetNote", "grpc_code": "UNAUTHENTICATED"}) == 1
-    assert registry.get_sample_value("grpc_server_under_way", {"kind": "call"}) == 0
+    fine = {**labels, "grpc_method": "Hello", "grpc_code": "OK"}
+    refused = {**labels, "grpc_method": "GetNote", "grpc_code": "UNAUTHENTICATED"}
+    # A call is counted when it is over, which may be a moment after its answer.
+    await until(lambda: registry.get_sample_value(handled, fine) == 1)
+    await until(lambda: registry.get_sample_value(handled, refused) == 1)
+    await until(lambda: registry.get_sample_value("grpc_server_under_way", {"kind": "call"}) == 0)
 
 
 async def test_the_details_are_in_the_trailer_that_all_clients_know(echo: Running) -> None:
