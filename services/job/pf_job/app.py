@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.metadata import version
 from importlib.resources import files
 
@@ -64,7 +64,6 @@ from pf_kit.server import Service, ServiceServer
 from pf_kit.tls import client_tls
 from pf_kit.tokens import Signer
 from pf_kit.tracing import Tracing, traced
-from pf_kit.unit import Change
 from pf_kit.watch import Watches
 
 NAME = "job"
@@ -219,7 +218,7 @@ def _candidate(settings: JobSettings, ground: Ground, name: str) -> Leadership:
 async def _drive(
     ground: Ground, runtimes: Mapping[str, Runtime], launches: Launches, bus: RedisStream, lease: Lease
 ) -> None:
-    hold = _fence(lease)
+    hold = partial(fence, lease=lease)
     amiss = asyncio.Event()
     events = QueueEvents(store=ground.store, fence=hold, amiss=amiss)
     metadata = ground.member.token.metadata
@@ -235,13 +234,6 @@ async def _drive(
         clock=ground.clock,
     )
     await driver.run(consumer.run)
-
-
-def _fence(lease: Lease) -> Callable[[Change], Awaitable[None]]:
-    async def hold(change: Change) -> None:
-        await fence(change, lease)
-
-    return hold
 
 
 def _bytes_of(spec: JobSpec) -> bytes:

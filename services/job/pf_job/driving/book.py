@@ -45,9 +45,6 @@ class Book:
     async def expired(self) -> Sequence[Job]:
         return await self._store.expired(self._database.newest, self._clock.now(), BATCH)
 
-    async def jobs(self, ids: Sequence[str]) -> Sequence[Job]:
-        return await self._store.jobs(self._database.newest, ids)
-
     async def tasks(self, ids: Sequence[str]) -> Sequence[Task]:
         """The replicas of all attempts."""
         return await self._store.tasks(self._database.newest, ids, 0)

@@ -9,7 +9,7 @@ from paddleflow.problems import NotServed
 from pf_job.frameworks.registry import environment, rules_of
 from pf_job.frameworks.rules import Crew, Place, Replica, RoleRule, Rules, stages
 from pf_job.jobs.domain import Job, Task, TaskState
-from pf_job.runtimes.port import Ceiling, Launch, Mount, ReplicaKey
+from pf_job.runtimes.port import Ceiling, Launch, Mount
 from pf_job.specs.commands import cwd
 from pf_job.specs.defaults import limits
 from pf_job.specs.domain import CPU, GPU, MEMORY, Member, Role
@@ -65,9 +65,8 @@ def launch(job: Job, crew: Sequence[Task], task: Task, mounts: Sequence[Mount], 
     work = member.work
     # What a replica takes is its share of the machine; a wall stands only where one is asked for.
     ceiling = {} if work.limit_flavour.empty else limits(work)
-    key = task.key
     return Launch(
-        key=ReplicaKey(key.job, key.attempt, key.role, key.index, key.restart),
+        key=task.key,
         tenant=job.owner,
         argv=program,
         env=environment(together, replica, Identity(job_id=job.id, user=job.owner, namespace=""), job.type),

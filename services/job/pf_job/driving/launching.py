@@ -104,8 +104,7 @@ class Launching:
             return {}
         now = self._clock.monotonic()
         for launch in together:
-            key = launch.key
-            self._started[TaskKey(key.job, key.attempt, key.role, key.index, key.restart)] = now
+            self._started[launch.key] = now
         return {refusal.key.job: refusal.problem for refusal in refusals}
 
 

@@ -142,8 +142,7 @@ class Driver:
             there = {job.id: job.life for job in jobs if job.life.grant and job.life.grant.cluster == cluster}
             for task in await self.book.tasks(list(there)):
                 if task.state not in ENDED and task.key.attempt == there[task.key.job].attempt:
-                    key = task.key
-                    found[ReplicaKey(key.job, key.attempt, key.role, key.index, key.restart)] = None
+                    found[task.key] = None
             await self._report([job for job in jobs if job.life.state is State.RUNNING])
         return found
 
@@ -175,10 +174,7 @@ class Driver:
 
     async def _forget_expired(self) -> int:
         jobs = await self.book.expired()
-        keys = [
-            ReplicaKey(task.key.job, task.key.attempt, task.key.role, task.key.index, task.key.restart)
-            for task in await self.book.tasks([job.id for job in jobs])
-        ]
+        keys = [task.key for task in await self.book.tasks([job.id for job in jobs])]
         for runtime in self.runtimes.values():
             await runtime.forget(keys)
             await runtime.drop_logs(keys)

@@ -25,7 +25,7 @@ async def see(book: Book, store: JobStore, sightings: Sequence[Sighting]) -> Seq
     """Notes what replicas were seen to do, and lets it happen to their jobs; returns those that changed."""
     by_job: defaultdict[str, dict[TaskKey, Sighting]] = defaultdict(dict)
     for sighting in sightings:
-        by_job[sighting.key.job][_key(sighting)] = sighting
+        by_job[sighting.key.job][sighting.key] = sighting
     if not by_job:
         return []
     ids = list(by_job)
@@ -123,11 +123,6 @@ def _happening(job: Job, task: Task, what: str, change: Change) -> Happening:
         role=task.key.role,
         index=task.key.index,
     )
-
-
-def _key(sighting: Sighting) -> TaskKey:
-    key = sighting.key
-    return TaskKey(key.job, key.attempt, key.role, key.index, key.restart)
 
 
 def _time(microseconds: int | None) -> datetime | None:

@@ -95,7 +95,7 @@ def _unended(jobs: Sequence[Job], tasks: Sequence[Task]) -> Mapping[str, Sequenc
     for task in tasks:
         key = task.key
         if task.state not in ENDED and key.attempt == attempts[key.job]:
-            found[key.job].append(ReplicaKey(key.job, key.attempt, key.role, key.index, key.restart))
+            found[key.job].append(key)
     return found
 
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from pf_job.jobs.life import BACKOFF, LONGEST_BACKOFF, Life, Terms
 from pf_job.jobs.states import State
+from pf_job.runtimes.port import ReplicaKey
 from pf_job.specs.domain import JobSpec, JobType
 
 
@@ -92,15 +93,8 @@ ENDED = frozenset({TaskState.SUCCEEDED, TaskState.FAILED, TaskState.STOPPED, Tas
 """States that are never left."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class TaskKey:
-    """One start of one replica, for ever."""
-
-    job: str
-    attempt: int
-    role: str
-    index: int
-    restart: int = 0
+TaskKey = ReplicaKey
+"""One start of one replica, for ever: under the same name here and in its runtime."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

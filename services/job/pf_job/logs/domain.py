@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from pf_job.jobs.domain import TaskKey
 from pf_job.logs.search import Search
 from pf_job.runtimes.port import ReplicaKey
 
@@ -141,8 +140,3 @@ class Info:
     kept_from: int
     complete: bool
     lines: int | None
-
-
-def replica_key(key: TaskKey) -> ReplicaKey:
-    """What runtimes know a task as."""
-    return ReplicaKey(key.job, key.attempt, key.role, key.index, key.restart)

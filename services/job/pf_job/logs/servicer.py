@@ -11,7 +11,7 @@ from pf_job.jobs.service import Jobs
 from pf_job.jobs.states import FINAL
 from pf_job.jobs.store import JobStore
 from pf_job.logs.convert import choice_of, chunk_message, info_message, query_of
-from pf_job.logs.domain import Known, Standing, replica_key
+from pf_job.logs.domain import Known, Standing
 from pf_job.logs.service import Logs
 from pf_job.runtimes.port import ReplicaKey
 from pf_kit.call import current_call
@@ -71,5 +71,5 @@ class LogServicer(log_pb2_grpc.LogServiceServicer):
         view = self._database.newest
         job = await self._jobs.get(view, caller, id_)
         tasks = await self._store.tasks(view, [id_], 0)
-        known = [Known(replica_key(task.key), task.state in ENDED) for task in tasks]
+        known = [Known(task.key, task.state in ENDED) for task in tasks]
         return Standing(job.life.attempt, job.life.state in FINAL, known)
