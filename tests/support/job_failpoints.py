@@ -18,6 +18,7 @@ from unittest.mock import patch
 import paddleflow.channel
 import pf_job.app
 import pf_job.driving.loops
+import pf_job.driving.trying
 import pf_kit.postgres.log
 from paddleflow.channel import CONNECTION
 from pf_job.driving.peers_grpc import RemoteAdmission
@@ -189,7 +190,8 @@ def failing_jobs(passed: Passed, haste: Haste) -> ExitStack:
             "PostgresDatabase": partial(FailingDatabase, passed),
             "Leadership": partial(Leadership, ttl=haste.ttl, pause=haste.pause, margin=haste.margin),
         },
-        pf_job.driving.loops: {"LONGEST_BACKOFF": 0.3, "EXPIRED_SECONDS": 0.2, "LATE_SECONDS": 0.2},
+        pf_job.driving.loops: {"EXPIRED_SECONDS": 0.2, "LATE_SECONDS": 0.2},
+        pf_job.driving.trying: {"LONGEST_BACKOFF": 0.3},
         pf_kit.postgres.log: {"POLL": haste.pause},
         paddleflow.channel: {"CONNECTION": [(name, SOON.get(name, value)) for name, value in CONNECTION]},
     }

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from paddleflow.problems import Problem, Unavailable
@@ -14,31 +14,28 @@ from pf_job.driving.book import Book
 from pf_job.driving.gathering import gathered
 from pf_job.driving.hearing import compare
 from pf_job.driving.launching import Launching, Preparation
+from pf_job.driving.machines import MachineReports
 from pf_job.driving.ports import Admission, AttemptKey
 from pf_job.driving.seeing import see
+from pf_job.driving.trying import Step, Trying
 from pf_job.jobs.domain import ENDED, Job
 from pf_job.jobs.life import overdue
 from pf_job.jobs.states import Stage, State
 from pf_job.jobs.store import JobStore
 from pf_job.jobs.telling import News
-from pf_job.runtimes.port import Machine, Phase, ReplicaKey, Runtime, Sighting
-from pf_kit.bus.relay import backoff
+from pf_job.runtimes.port import Phase, ReplicaKey, Runtime, Sighting
 from pf_kit.clock import Clock
 
-logger = logging.getLogger(__name__)
-
+AGAIN_SECONDS = 1.0
+"""Until a runtime that has ended its answer is asked again."""
 LATE_SECONDS = 1.0
 """Between two looks for limits of time."""
 EXPIRED_SECONDS = 10.0
 """Between two looks for jobs that need not be kept."""
 MACHINES_SECONDS = 30.0
 """Between two looks at the machines of a cluster."""
-LONGEST_BACKOFF = 5.0
-"""Seconds until something that failed is tried again."""
 WITH_REPLICAS = (Stage.WATCH, Stage.ENDING)
 """Stages of jobs whose runtime has been told to start or to end replicas."""
-
-Step = Callable[[], Awaitable[int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,66 +57,52 @@ class Driver:
         self.amiss.set()
         async with asyncio.TaskGroup() as group:
             group.create_task(hear())
-            group.create_task(self._compare())
+            group.create_task(Trying("compare jobs with their queues").keep_on(self._compare, self.amiss.wait))
             for cluster, runtime in self.runtimes.items():
                 group.create_task(self._watch(cluster, runtime))
-                group.create_task(self._report_machines(cluster, runtime))
-            for step in self._steps():
-                group.create_task(self._keep_on(step, self.book.commits))
-            group.create_task(self._keep_on(self._end_late, lambda: asyncio.sleep(LATE_SECONDS)))
-            group.create_task(self._keep_on(self._forget_expired, lambda: asyncio.sleep(EXPIRED_SECONDS)))
+                reports = MachineReports(cluster, runtime, self.admission)
+                pause = partial(asyncio.sleep, MACHINES_SECONDS)
+                group.create_task(Trying(f"report the machines of {cluster}").keep_on(reports.step, pause))
+            for what, step in self._steps().items():
+                group.create_task(Trying(what).keep_on(step, self.book.commits))
+            group.create_task(Trying("end late jobs").keep_on(self._end_late, partial(asyncio.sleep, LATE_SECONDS)))
+            pause = partial(asyncio.sleep, EXPIRED_SECONDS)
+            group.create_task(Trying("forget expired jobs").keep_on(self._forget_expired, pause))
 
     def of(self, cluster: str) -> Runtime:
         if cluster not in self.runtimes:
             raise Unavailable(f"the cluster {cluster!r} has no runtime here; connect it, or stop its jobs")
         return self.runtimes[cluster]
 
-    def _steps(self) -> Sequence[Step]:
-        return (
-            lambda: steps.submit(self.book, self.admission),
-            Launching(self.book, self.preparation, self, self.clock).step,
-            lambda: steps.halt(self.book, self, self._see),
-            lambda: steps.release(self.book, self.admission),
-        )
+    def _steps(self) -> Mapping[str, Step]:
+        return {
+            "submit jobs": lambda: steps.submit(self.book, self.admission),
+            "launch jobs": Launching(self.book, self.preparation, self, self.clock).step,
+            "halt jobs": lambda: steps.halt(self.book, self, self._see),
+            "release jobs": lambda: steps.release(self.book, self.admission),
+        }
 
-    async def _keep_on(self, step: Step, pause: Callable[[], Awaitable[None]]) -> None:
-        """Does a step as long as it gets something done, then pauses; what fails is tried again."""
-        failures = 0
-        while True:
-            try:
-                done = await step()
-                failures = 0
-            except Problem as problem:
-                failures += 1
-                logger.warning("a step failed", extra={"why": problem.message, "failures": failures})
-                await asyncio.sleep(backoff(failures, LONGEST_BACKOFF))
-                continue
-            if not done:
-                await pause()
-
-    async def _compare(self) -> None:
-        while True:
-            await self.amiss.wait()
-            self.amiss.clear()
-            try:
-                await compare(self.book, self.admission)
-            except Problem as problem:
-                logger.warning("cannot compare jobs with their queues", extra={"why": problem.message})
-                self.amiss.set()
-                await asyncio.sleep(1.0)
+    async def _compare(self) -> int:
+        """Compares jobs with their queues if events are missing; tells how many jobs changed."""
+        if not self.amiss.is_set():
+            return 0
+        self.amiss.clear()
+        try:
+            return len(await compare(self.book, self.admission))
+        except Problem:
+            self.amiss.set()
+            raise
 
     async def _watch(self, cluster: str, runtime: Runtime) -> None:
-        failures = 0
-        while True:
-            try:
-                await self._see_all(cluster, runtime)
-            except Problem as problem:
-                failures += 1
-                logger.warning("cannot see a runtime", extra={"cluster": cluster, "why": problem.message})
-                await asyncio.sleep(backoff(failures, LONGEST_BACKOFF))
+        watching = Trying(f"watch {cluster}")
+        await watching.keep_on(
+            partial(self._see_all, cluster, runtime, watching.went_well), partial(asyncio.sleep, AGAIN_SECONDS)
+        )
 
-    async def _see_all(self, cluster: str, runtime: Runtime) -> None:
-        """Sees what a runtime tells until it tells no more; whom it does not know is lost."""
+    async def _see_all(self, cluster: str, runtime: Runtime, well: Callable[[], None]) -> int:
+        """Sees what a runtime tells until it tells no more; whom it does not know is lost. Says when it has seen what
+        there was at first, and then each time.
+        """
         missing = await self._with_replicas(cluster)
         listing = True
         async for sightings in gathered(runtime.watch()):
@@ -130,7 +113,9 @@ class Driver:
                 missing.pop(sighting.key, None)
             changed = await self._see(sightings)
             await self._report([job for job in changed if job.life.state is State.RUNNING])
-        raise Unavailable("the runtime ended its answer; it is asked again")
+            if not listing:
+                well()
+        return 0
 
     async def _see(self, sightings: Sequence[Sighting]) -> Sequence[Job]:
         return await see(self.book, self.store, sightings)
@@ -145,21 +130,6 @@ class Driver:
                     found[task.key] = None
             await self._report([job for job in jobs if job.life.state is State.RUNNING])
         return found
-
-    async def _report_machines(self, cluster: str, runtime: Runtime) -> None:
-        """Says which machines there are, at first and when that has changed."""
-        reported: Sequence[Machine] = ()
-        while True:
-            try:
-                machines = await runtime.machines()
-                if machines != reported:
-                    await self.admission.report_machines(cluster, machines)
-                    reported = machines
-            except Problem as problem:
-                logger.warning("cannot report machines", extra={"cluster": cluster, "why": problem.message})
-                await asyncio.sleep(LONGEST_BACKOFF)
-            else:
-                await asyncio.sleep(MACHINES_SECONDS)
 
     async def _report(self, jobs: Sequence[Job]) -> None:
         running = {AttemptKey(job.id, job.life.attempt): job.life.grant.id for job in jobs if job.life.grant}
