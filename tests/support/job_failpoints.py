@@ -19,6 +19,7 @@ import paddleflow.channel
 import pf_job.app
 import pf_job.driving.loops
 import pf_job.driving.trying
+import pf_kit.ground
 import pf_kit.postgres.log
 from paddleflow.channel import CONNECTION
 from pf_job.driving.peers_grpc import RemoteAdmission
@@ -187,6 +188,8 @@ def failing_jobs(passed: Passed, haste: Haste) -> ExitStack:
         pf_job.app: {
             "RemoteAdmission": partial(FailingAdmission, passed),
             "LocalRuntime": partial(FailingRuntime, passed),
+        },
+        pf_kit.ground: {
             "PostgresDatabase": partial(FailingDatabase, passed),
             "Leadership": partial(Leadership, ttl=haste.ttl, pause=haste.pause, margin=haste.margin),
         },

@@ -10,51 +10,9 @@ from typing import Annotated
 from pf_job.runtimes.port import Ceiling
 from pf_kit.lifecycle import Level
 from pf_kit.server import ServerSettings
+from pf_kit.service_settings import DatabaseSettings, KeptSettings
 from pf_kit.setting_types import Between, Secret
 from pf_kit.tracing import TraceSettings
-
-
-@dataclass(frozen=True, slots=True)
-class DatabaseSettings:
-    """The service's Postgres."""
-
-    dsn: Secret
-    """Where Postgres is, as a URL: ``postgresql://user:password@host:5432/database``. The service makes a schema
-    ``job`` of its own there."""
-    connections: Annotated[int, Between(2, 200)] = 8
-    """Most connections at once. Postgres serves short transactions best with few; more callers wait for a moment."""
-    migrate: bool = True
-    """Bring the schema up to date at start. Turn it off where migrations are a step of their own."""
-
-
-@dataclass(frozen=True, slots=True)
-class KeptSettings:
-    """How long what is no longer needed is kept."""
-
-    jobs_days: Annotated[float, Between(0.0001, 3660)] = 7.0
-    """Days that a job which does not say so itself is kept when it is over, with its tasks, happenings and logs."""
-    events_days: Annotated[float, Between(0.01, 3660)] = 7.0
-    """Days that a watcher or another service may be away and still go on where it was."""
-    requests_hours: Annotated[float, Between(1, 8784)] = 48.0
-    """Hours in which a repeated request is recognised. Longer than any client goes on retrying."""
-    audit_days: Annotated[float, Between(1, 3660)] = 400.0
-    """Days that it is known who changed what: a year, and a month to look at it."""
-
-    @property
-    def jobs(self) -> timedelta:
-        return timedelta(days=self.jobs_days)
-
-    @property
-    def events(self) -> timedelta:
-        return timedelta(days=self.events_days)
-
-    @property
-    def requests(self) -> timedelta:
-        return timedelta(hours=self.requests_hours)
-
-    @property
-    def audit(self) -> timedelta:
-        return timedelta(days=self.audit_days)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,5 +60,11 @@ class JobSettings:
     log_level: Level = Level.INFO
     """From which level on lines stand in the log."""
     local: LocalSettings = field(default_factory=LocalSettings)
+    kept_jobs_days: Annotated[float, Between(0.0001, 3660)] = 7.0
+    """Days that a job which does not say so itself is kept when it is over, with its tasks, happenings and logs."""
     kept: KeptSettings = field(default_factory=KeptSettings)
     trace: TraceSettings = field(default_factory=TraceSettings)
+
+    @property
+    def kept_jobs(self) -> timedelta:
+        return timedelta(days=self.kept_jobs_days)
