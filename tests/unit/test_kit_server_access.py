@@ -17,11 +17,12 @@ ALICE = Principal(PrincipalKind.USER, "alice")
 ROOT = Principal(PrincipalKind.USER, "root", root=True)
 JOB = Principal(PrincipalKind.SERVICE, "job", root=True)
 JOB_FOR_ALICE = Principal(PrincipalKind.USER, "alice", acting_service="job")
+REPLICA = Principal(PrincipalKind.JOB, "job-1")
 
 
-def allowed(access: Access, principal: Principal) -> type[Problem] | None:
+def allowed(access: Access, principal: Principal, *, job: bool = False) -> type[Problem] | None:
     try:
-        authorise(access, principal)
+        authorise(Rule(access, leader=False, mutation=True, streaming=False, job=job), principal)
     except Problem as problem:
         return type(problem)
     return None
@@ -41,6 +42,13 @@ CALLERS = (ANONYMOUS, ALICE, ROOT, JOB, JOB_FOR_ALICE)
 )
 def test_each_rule_lets_in_whom_it_names(access: Access, outcomes: tuple[type[Problem] | None, ...]) -> None:
     assert tuple(allowed(access, caller) for caller in CALLERS) == outcomes
+
+
+@pytest.mark.parametrize("access", [Access.USER, Access.ROOT, Access.SERVICE])
+def test_a_job_is_let_in_only_where_the_rule_says_so(access: Access) -> None:
+    assert allowed(access, REPLICA) is PermissionDenied
+    assert allowed(access, REPLICA, job=True) is None
+    assert allowed(access, ALICE, job=True) is allowed(access, ALICE), "it says nothing of others"
 
 
 def test_rules_are_read_from_the_protos() -> None:

@@ -69,6 +69,17 @@ def test_callers_without_a_token_share_one_limit() -> None:
         enter(limit, ANONYMOUS)
 
 
+def test_the_replicas_of_a_job_share_one_limit_that_no_user_has() -> None:
+    limit = Limit(10, 1)
+    first, second = (Principal(PrincipalKind.JOB, "alice", token_id=id_) for id_ in ("1", "2"))
+    enter(limit, first)
+    with pytest.raises(TooManyCalls):
+        enter(limit, second)
+    enter(limit, ALICE)
+    leave(limit, first)
+    enter(limit, second)
+
+
 @given(st.lists(st.tuples(st.sampled_from([ALICE, BOB, JOB, ANONYMOUS]), st.booleans())))
 def test_counts_are_right_after_any_history(steps: list[tuple[Principal, bool]]) -> None:
     limit, held = Limit(5, 2), list[Principal]()

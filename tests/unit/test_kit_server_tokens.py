@@ -273,6 +273,25 @@ async def test_a_service_is_recalled_for_itself_only() -> None:
     assert recalled(authenticator, sent(job, x_paddleflow_on_behalf_of="bob")) is None
 
 
+async def test_a_job_is_known_by_its_token_and_nobody_is_asked() -> None:
+    clock, source = HandClock(), Source(None)
+    authenticator = TokenAuthenticator(verifier(clock), CachedTokenStatus(source, clock), clock)
+    token = replace(ALICE, subject="job/job-1")
+    principal = await authenticator.authenticate(sent(token))
+    assert (principal.kind, principal.name, principal.root) == (PrincipalKind.JOB, "job-1", False)
+    assert (principal.token_id, source.asked) == ("t1", 0)
+    assert recalled(authenticator, sent(token)) == "job/job-1"
+    await authenticator.recheck(principal)
+    clock.wall = ALICE.expires
+    with pytest.raises(TokenExpired):
+        await authenticator.authenticate(sent(token))
+
+
+async def test_a_job_acts_for_nobody() -> None:
+    with pytest.raises(PermissionDenied):
+        await authenticated(sent(replace(ALICE, subject="job/job-1"), x_paddleflow_on_behalf_of="alice"), Source())
+
+
 async def test_a_known_user_who_becomes_root_is_root() -> None:
     clock, source = HandClock(), Source()
     authenticator = TokenAuthenticator(verifier(clock), source, clock)

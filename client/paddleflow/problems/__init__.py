@@ -6,8 +6,8 @@
     ├── InvalidArgument ── PasswordTooWeak, RequestIdReused, PageTokenInvalid, ResumeTokenInvalid
     ├── Unauthenticated ── TokenMissing, TokenInvalid, TokenExpired, TokenRevoked, WrongPassword
     ├── PermissionDenied ── QueueNotGranted, FilesystemNotGranted, FilesystemReadOnly, FolderNotAllowed, PathEscapes
-    ├── NotFound ── JobNotFound, UserNotFound, TokenNotFound, GrantNotFound, QueueNotFound, ParentNotFound, …
-    ├── AlreadyExists ── JobExists, UserExists, GrantExists, QueueExists, FlavourExists, ClusterExists, WorkloadExists
+    ├── NotFound ── JobNotFound, DatasetNotFound, UserNotFound, TokenNotFound, GrantNotFound, QueueNotFound, …
+    ├── AlreadyExists ── JobExists, DatasetDiffers, UserExists, GrantExists, QueueExists, FlavourExists, …
     ├── FailedPrecondition
     │   ├── QuotaRefused ── MinExceedsMax, MaxExceedsParent, MinExceedsParent, ChildrenUncovered, QueueCycle, …
     │   └── UserIsRoot, QueueHasChildren, QueueNotEmpty, QueueStateConflict, ClusterNotEmpty, NeverFits, …
@@ -84,7 +84,15 @@ from paddleflow.problems.general import (
     TooManyCalls,
     WatchTooSlow,
 )
-from paddleflow.problems.job import JobExists, JobNotFound, JobStateConflict, NotServed, OwnerEpochConflict
+from paddleflow.problems.job import (
+    DatasetDiffers,
+    DatasetNotFound,
+    JobExists,
+    JobNotFound,
+    JobStateConflict,
+    NotServed,
+    OwnerEpochConflict,
+)
 from paddleflow.problems.queue import (
     ChildrenUncovered,
     ClusterExists,
@@ -133,6 +141,8 @@ __all__ = [
     "Code",
     "Conflict",
     "DatabaseUnavailable",
+    "DatasetDiffers",
+    "DatasetNotFound",
     "DeadlineExceeded",
     "EtagMismatch",
     "FailedPrecondition",

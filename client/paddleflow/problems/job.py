@@ -23,6 +23,18 @@ class JobStateConflict(FailedPrecondition):
     reason = "JOB_STATE"
 
 
+class DatasetNotFound(NotFound):
+    """The job has no dataset of this name."""
+
+    reason = "DATASET_NOT_FOUND"
+
+
+class DatasetDiffers(AlreadyExists):
+    """The job has a dataset of this name, which was described otherwise."""
+
+    reason = "DATASET_DIFFERS"
+
+
 class NotServed(FailedPrecondition):
     """No cluster of this installation can do what the job needs."""
 

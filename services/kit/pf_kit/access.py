@@ -38,6 +38,8 @@ class Rule:
     """True if the method changes something; the others are marked NO_SIDE_EFFECTS in the proto."""
     streaming: bool
     """True if the method sends, or takes, more than one message."""
+    job: bool = False
+    """True if the token of a job is enough."""
 
 
 class MissingRule(Exception):
@@ -77,6 +79,7 @@ def _rule(method: MethodDescriptor) -> Rule:
         leader=rule.leader,
         mutation=options.idempotency_level != MethodOptions.NO_SIDE_EFFECTS,
         streaming=_streaming(method),
+        job=rule.job,
     )
 
 
@@ -84,12 +87,17 @@ def _streaming(method: MethodDescriptor) -> bool:
     return method.client_streaming or method.server_streaming
 
 
-def authorise(access: Access, principal: Principal) -> None:
+def authorise(rule: Rule, principal: Principal) -> None:
     """Raises the problem that keeps this caller out; finer checks are the method's own."""
+    access = rule.access
     if access is Access.ANYONE:
         return
     if principal.kind is PrincipalKind.ANONYMOUS:
         raise TokenMissing
+    if principal.kind is PrincipalKind.JOB:
+        if not rule.job:
+            raise PermissionDenied("The token of a job does not let its replicas do this.")
+        return
     if access is Access.ROOT and not principal.root:
         raise PermissionDenied("Only the user root may do this.")
     if access is Access.SERVICE and not (is_service(principal) or principal.root):

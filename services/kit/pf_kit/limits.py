@@ -30,7 +30,7 @@ class LimitSettings:
     of 400 waits a tenth of a second; more would only wait longer."""
     calls_per_caller: Annotated[int, Between(1, 100_000)] = 100
     """Calls under way at once for one user, so that one user cannot take all; services of the installation are exempt.
-    Callers without a token share one such limit."""
+    Callers without a token share one such limit, and so do the replicas of a job."""
     streams: Annotated[int, Between(1, 100_000)] = 1000
     """Watches under way at once; an idle one costs some 50 kB."""
     streams_per_caller: Annotated[int, Between(1, 100_000)] = 50
@@ -61,18 +61,20 @@ class Limit:
     def know(self, principal: Principal) -> None:
         """Counts what has entered for its caller, until that is to `forget`; refuses it if the caller has too many."""
         if principal.kind is not PrincipalKind.SERVICE:
-            count = self._by_user.get(principal.name, 0)
+            name = _payer(principal)
+            count = self._by_user.get(name, 0)
             if count >= self._each:
                 raise TooManyCalls(retry_after=TOO_MANY)
-            self._by_user[principal.name] = count + 1
+            self._by_user[name] = count + 1
 
     def forget(self, principal: Principal) -> None:
         if principal.kind is not PrincipalKind.SERVICE:
-            count = self._by_user[principal.name]
+            name = _payer(principal)
+            count = self._by_user[name]
             if count > 1:
-                self._by_user[principal.name] = count - 1
+                self._by_user[name] = count - 1
             else:
-                del self._by_user[principal.name]
+                del self._by_user[name]
 
     def leave(self) -> None:
         self.under_way -= 1
@@ -84,3 +86,8 @@ class Limit:
         if self.under_way:
             self._emptied = asyncio.Event()
             await self._emptied.wait()
+
+
+def _payer(principal: Principal) -> str:
+    """Whose limit it is. The name of a job may be that of a user."""
+    return principal.label if principal.kind is PrincipalKind.JOB else principal.name

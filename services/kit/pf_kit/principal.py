@@ -12,6 +12,8 @@ class PrincipalKind(StrEnum):
     ANONYMOUS = "anonymous"
     USER = "user"
     SERVICE = "service"
+    JOB = "job"
+    """A replica of a job, with the token of its job."""
 
 
 @dataclass(frozen=True, slots=True)

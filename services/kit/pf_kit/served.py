@@ -97,7 +97,7 @@ class Served:
         """Lets the caller in, and makes the call known to all that is done for it."""
         method, context = self._method, self._context
         self._principal = principal
-        authorise(method.rule.access, principal)
+        authorise(method.rule, principal)
         method.limit.know(principal)
         self._known = True
         if method.tracing.enabled or tracing.TRACEPARENT in metadata:
@@ -142,7 +142,9 @@ class Served:
         method.metrics.record(self._code, seconds)
         if self._span is not None:
             tracing.end(self._span, self._code, self._principal.label)
-        usual = self._code == "OK" and seconds < method.slow and not method.rule.mutation
+        # What jobs do themselves they do many times a second; that is counted, and not told.
+        told = method.rule.mutation and self._principal.kind is not PrincipalKind.JOB
+        usual = self._code == "OK" and seconds < method.slow and not told
         level = logging.DEBUG if usual else logging.INFO
         if logger.isEnabledFor(level):
             self._tell(level, seconds)

@@ -37,7 +37,7 @@ class Claims:
     issuer: str
     """The installation."""
     subject: str
-    """``user/<name>`` or ``service/<name>``."""
+    """``user/<name>``, ``service/<name>`` or ``job/<id>``."""
     id: str
     issued: int
     """Seconds since the epoch."""

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import descriptor_pb2 as google_dot_protobuf_dot_descriptor__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!paddleflow/common/v1/access.proto\x12\x14paddleflow.common.v1\x1a google/protobuf/descriptor.proto\"D\n\x04Rule\x12,\n\x06\x61\x63\x63\x65ss\x18\x01 \x01(\x0e\x32\x1c.paddleflow.common.v1.Access\x12\x0e\n\x06leader\x18\x02 \x01(\x08*i\n\x06\x41\x63\x63\x65ss\x12\x16\n\x12\x41\x43\x43\x45SS_UNSPECIFIED\x10\x00\x12\x11\n\rACCESS_ANYONE\x10\x01\x12\x0f\n\x0b\x41\x43\x43\x45SS_USER\x10\x02\x12\x0f\n\x0b\x41\x43\x43\x45SS_ROOT\x10\x03\x12\x12\n\x0e\x41\x43\x43\x45SS_SERVICE\x10\x04:J\n\x04rule\x12\x1e.google.protobuf.MethodOptions\x18\xfd\x88\x03 \x01(\x0b\x32\x1a.paddleflow.common.v1.RuleB;Z9github.com/PaddlePaddle/PaddleFlow/api/common/v1;commonv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!paddleflow/common/v1/access.proto\x12\x14paddleflow.common.v1\x1a google/protobuf/descriptor.proto\"Q\n\x04Rule\x12,\n\x06\x61\x63\x63\x65ss\x18\x01 \x01(\x0e\x32\x1c.paddleflow.common.v1.Access\x12\x0e\n\x06leader\x18\x02 \x01(\x08\x12\x0b\n\x03job\x18\x03 \x01(\x08*i\n\x06\x41\x63\x63\x65ss\x12\x16\n\x12\x41\x43\x43\x45SS_UNSPECIFIED\x10\x00\x12\x11\n\rACCESS_ANYONE\x10\x01\x12\x0f\n\x0b\x41\x43\x43\x45SS_USER\x10\x02\x12\x0f\n\x0b\x41\x43\x43\x45SS_ROOT\x10\x03\x12\x12\n\x0e\x41\x43\x43\x45SS_SERVICE\x10\x04:J\n\x04rule\x12\x1e.google.protobuf.MethodOptions\x18\xfd\x88\x03 \x01(\x0b\x32\x1a.paddleflow.common.v1.RuleB;Z9github.com/PaddlePaddle/PaddleFlow/api/common/v1;commonv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,8 +33,8 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'paddleflow.common.v1.access
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'Z9github.com/PaddlePaddle/PaddleFlow/api/common/v1;commonv1'
-  _globals['_ACCESS']._serialized_start=163
-  _globals['_ACCESS']._serialized_end=268
+  _globals['_ACCESS']._serialized_start=176
+  _globals['_ACCESS']._serialized_end=281
   _globals['_RULE']._serialized_start=93
-  _globals['_RULE']._serialized_end=161
+  _globals['_RULE']._serialized_end=174
 # @@protoc_insertion_point(module_scope)

@@ -59,19 +59,23 @@ class Rule(_message.Message):
 
     ACCESS_FIELD_NUMBER: _builtins.int
     LEADER_FIELD_NUMBER: _builtins.int
+    JOB_FIELD_NUMBER: _builtins.int
     access: Global___Access.ValueType
     """Who may call."""
     leader: _builtins.bool
     """True if only the instance that holds the leader's lease can answer; any other instance forwards the call to it."""
+    job: _builtins.bool
+    """True if a replica of a job may call with the token of its job, beside those whom `access` lets in. What it may do is for its own job alone."""
     def __init__(
         self,
         *,
         access: Global___Access.ValueType = ...,
         leader: _builtins.bool = ...,
+        job: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["access", b"access", "leader", b"leader"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["access", b"access", "job", b"job", "leader", b"leader"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1epaddleflow/job/v1/errors.proto\x12\x11paddleflow.job.v1*\xb1\x01\n\tJobReason\x12\x1a\n\x16JOB_REASON_UNSPECIFIED\x10\x00\x12\x1c\n\x18JOB_REASON_JOB_NOT_FOUND\x10\x01\x12\x19\n\x15JOB_REASON_JOB_EXISTS\x10\x02\x12\x18\n\x14JOB_REASON_JOB_STATE\x10\x03\x12\x1a\n\x16JOB_REASON_OWNER_EPOCH\x10\x04\x12\x19\n\x15JOB_REASON_NOT_SERVED\x10\x05\x42\x35Z3github.com/PaddlePaddle/PaddleFlow/api/job/v1;jobv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1epaddleflow/job/v1/errors.proto\x12\x11paddleflow.job.v1*\xf3\x01\n\tJobReason\x12\x1a\n\x16JOB_REASON_UNSPECIFIED\x10\x00\x12\x1c\n\x18JOB_REASON_JOB_NOT_FOUND\x10\x01\x12\x19\n\x15JOB_REASON_JOB_EXISTS\x10\x02\x12\x18\n\x14JOB_REASON_JOB_STATE\x10\x03\x12\x1a\n\x16JOB_REASON_OWNER_EPOCH\x10\x04\x12\x19\n\x15JOB_REASON_NOT_SERVED\x10\x05\x12 \n\x1cJOB_REASON_DATASET_NOT_FOUND\x10\x06\x12\x1e\n\x1aJOB_REASON_DATASET_DIFFERS\x10\x07\x42\x35Z3github.com/PaddlePaddle/PaddleFlow/api/job/v1;jobv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,5 +33,5 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'Z3github.com/PaddlePaddle/PaddleFlow/api/job/v1;jobv1'
   _globals['_JOBREASON']._serialized_start=54
-  _globals['_JOBREASON']._serialized_end=231
+  _globals['_JOBREASON']._serialized_end=297
 # @@protoc_insertion_point(module_scope)

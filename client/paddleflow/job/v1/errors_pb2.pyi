@@ -34,6 +34,10 @@ class _JobReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_JobReason.V
     """The run that asks has been taken over by a later one."""
     JOB_REASON_NOT_SERVED: _JobReason.ValueType  # 5
     """The job is right, but needs what no cluster of this installation can do."""
+    JOB_REASON_DATASET_NOT_FOUND: _JobReason.ValueType  # 6
+    """The job has no dataset of this name."""
+    JOB_REASON_DATASET_DIFFERS: _JobReason.ValueType  # 7
+    """The job has a dataset of this name, which was described otherwise."""
 
 class JobReason(_JobReason, metaclass=_JobReasonEnumTypeWrapper):
     """JobReason is why a call about jobs failed, where none of `paddleflow.common.v1.Reason` says it."""
@@ -50,4 +54,8 @@ JOB_REASON_OWNER_EPOCH: JobReason.ValueType  # 4
 """The run that asks has been taken over by a later one."""
 JOB_REASON_NOT_SERVED: JobReason.ValueType  # 5
 """The job is right, but needs what no cluster of this installation can do."""
+JOB_REASON_DATASET_NOT_FOUND: JobReason.ValueType  # 6
+"""The job has no dataset of this name."""
+JOB_REASON_DATASET_DIFFERS: JobReason.ValueType  # 7
+"""The job has a dataset of this name, which was described otherwise."""
 Global___JobReason: _TypeAlias = JobReason  # noqa: Y015
