@@ -13,6 +13,7 @@ from typing import Any, cast
 from unittest.mock import patch
 
 import pf_kit.forward
+import pf_kit.ground
 import pf_kit.leading
 import pf_kit.postgres.database
 import pf_kit.postgres.log
@@ -216,8 +217,10 @@ def failing(points: Failpoints, haste: Haste) -> ExitStack:
     parts: Mapping[ModuleType, Mapping[str, Any]] = {
         pf_queue.app: {
             "Leading": partial(_leading, steps),
-            "Leadership": leadership,
             "LeaseLeader": partial(FailingLeader, points),
+        },
+        pf_kit.ground: {
+            "Leadership": leadership,
             "PostgresLeases": partial(FailingLeases, steps=steps),
             "PoolSettings": partial(PoolSettings, idle_timeout=haste.idle),
         },

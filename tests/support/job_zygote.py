@@ -19,6 +19,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pf_job.app
+import pf_kit.ground
 import pf_kit.postgres.log
 import pf_queue.app
 from pf_kit.leases import Leadership
@@ -68,7 +69,7 @@ def serve_jobs(wire: socket.socket, wishes: Iterator[bytes], environment: Mappin
 
 def serve_queues(_: socket.socket, wishes: Iterator[bytes], environment: Mapping[str, str]) -> int:
     _heed(_die_with_the_test, wishes)
-    with patch.multiple(pf_queue.app, Leadership=HASTY), patch.multiple(pf_kit.postgres.log, POLL=HASTE.pause):
+    with patch.multiple(pf_kit.ground, Leadership=HASTY), patch.multiple(pf_kit.postgres.log, POLL=HASTE.pause):
         return run(pf_queue.app.PROGRAM, [], environment)
 
 

@@ -4,44 +4,29 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 
-from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client import CollectorRegistry
 
 from paddleflow.auth.v1 import auth_pb2_grpc
 from paddleflow.queue.v1 import admission_pb2_grpc, cluster_pb2_grpc, queue_pb2_grpc
 from pf_kit.auth import TokenAuthenticator
-from pf_kit.bus.relay import Relay
-from pf_kit.bus.stream import RedisStream, open_redis
-from pf_kit.call import current_trace
-from pf_kit.chores import CHORES, Chores
-from pf_kit.clock import SystemClock
-from pf_kit.ids import new_id
+from pf_kit.ground import Ground, Identity, candidate, chores, new_registry, service_on, standing
 from pf_kit.leading import LeaseLeader
 from pf_kit.leases import Leadership
 from pf_kit.lifecycle import Loops, Program, Stop, serve
 from pf_kit.listen import advertised
 from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
-from pf_kit.page import PageTokens
-from pf_kit.postgres.database import PostgresDatabase
-from pf_kit.postgres.install import Install, read_install
 from pf_kit.postgres.leases import PostgresLeases, fence
-from pf_kit.postgres.migrate import migrate
-from pf_kit.postgres.pool import PoolSettings, open_pool
-from pf_kit.postgres.positions import PostgresRelayMark
-from pf_kit.postgres.sweep import Sweeper, kit_retentions
-from pf_kit.postgres.views import PostgresView
 from pf_kit.server import Service, ServiceServer
 from pf_kit.token_status import CachedTokenStatus
 from pf_kit.tokens import Signer, Verifier, key_id
-from pf_kit.tracing import Tracing, traced
-from pf_kit.watch import Watches
 from pf_queue.accounts.passwords import Passwords
 from pf_queue.accounts.postgres import RETENTIONS as ACCOUNT_RETENTIONS
 from pf_queue.accounts.postgres import PostgresAccountStore
@@ -73,94 +58,77 @@ from pf_queue.seeds import Seeds
 from pf_queue.settings import AdmissionSettings, QueueSettings
 
 NAME = "queue"
-"""Also the name of the schema in Postgres and of the stream on the bus."""
 ADMISSION = "admission"
 """The lease of the instance that decides."""
-VERSION = version("paddleflow-server")
+IDENTITY = Identity(NAME, version("paddleflow-server"), files("pf_queue") / "sql" / "migrations", encode)
 CLUSTERS_AT_ONCE = 100
 """Read by one query, credentials of up to 256 KiB included."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class Base:
     """What the parts stand on."""
 
-    view: PostgresView
-    database: PostgresDatabase
-    install: Install
+    ground: Ground
     stores: Stores
-    clock: SystemClock
 
 
 async def main(settings: QueueSettings, stop: Stop) -> None:
     """Runs the service until it is told to stop."""
-    async with _ground(settings) as ground, traced(settings.trace, NAME) as tracing:
+    async with standing(settings, IDENTITY) as ground:
+        base = Base(ground, _stores())
         passwords = Passwords(threads=settings.accounts.password_threads)
         parts = put_together(
-            ground.stores, passwords=passwords, lifetimes=settings.accounts.lifetimes, clock=ground.clock
+            base.stores, passwords=passwords, lifetimes=settings.accounts.lifetimes, clock=ground.clock
         )
         vault = Vault(settings.vault_key)
-        await _require_key(ground, vault)
-        await _sow(settings, ground, parts)
-        registry = _registry()
+        await _require_key(base, vault)
+        await _sow(settings, base, parts)
+        registry = new_registry()
         with _engines(settings.admission, registry) as engines:
-            leading = _leading(ground, parts, registry, engines)
-            candidate = _candidate(settings, ground)
-            server = _server(settings, ground, parts, vault, registry, tracing, leading, candidate)
+            leading = _leading(base, parts, registry, engines)
+            wish = candidate(ground, ADMISSION, settings.address)
+            server = _server(settings, base, parts, vault, registry, leading, wish)
 
             async def lead() -> None:
                 # The port may have been chosen only now.
-                candidate.address = settings.address or advertised(server.addresses[0])
-                await candidate.run(leading.run)
+                wish.address = settings.address or advertised(server.addresses[0])
+                await wish.run(leading.run)
 
             await serve(server, {**_loops(settings, ground), ADMISSION: lead}, stop)
 
 
-PROGRAM = Program(NAME, VERSION, "PF_QUEUE", QueueSettings, main)
+PROGRAM = Program(NAME, IDENTITY.version, "PF_QUEUE", QueueSettings, main)
 
 
-@asynccontextmanager
-async def _ground(settings: QueueSettings) -> AsyncIterator[Ground]:
-    dsn = settings.database.dsn.reveal()
-    async with open_pool(PoolSettings(dsn, NAME, max_size=settings.database.connections)) as pool:
-        if settings.database.migrate:
-            await migrate(dsn, NAME, [files("pf_queue") / "sql" / "migrations"])
-        view = PostgresView(pool)
-        install = await read_install(view)
-        database = PostgresDatabase(pool, schema=NAME, install=install, encode=encode, trace=current_trace)
-        stores = Stores(
-            PostgresAccountStore(),
-            PostgresClusterStore(),
-            PostgresFlavourStore(),
-            PostgresQueueStore(),
-            PostgresWorkloadStore(),
-        )
-        yield Ground(view, database, install, stores, SystemClock())
+def _stores() -> Stores:
+    return Stores(
+        PostgresAccountStore(),
+        PostgresClusterStore(),
+        PostgresFlavourStore(),
+        PostgresQueueStore(),
+        PostgresWorkloadStore(),
+    )
 
 
-async def _require_key(ground: Ground, vault: Vault) -> None:
+async def _require_key(base: Base, vault: Vault) -> None:
     """Fails at once, rather than when a credential is needed, if the key is not the one they were sealed with."""
-    clusters, name = ground.stores.clusters, ""
-    while page := await clusters.clusters(ground.database.newest, ClusterFilter(), name, CLUSTERS_AT_ONCE):
+    clusters, name = base.stores.clusters, ""
+    while page := await clusters.clusters(base.ground.database.newest, ClusterFilter(), name, CLUSTERS_AT_ONCE):
         for cluster in page:
             vault.open(cluster.name, cluster.credential)
         name = page[-1].name
 
 
-async def _sow(settings: QueueSettings, ground: Ground, parts: Parts) -> None:
+async def _sow(settings: QueueSettings, base: Base, parts: Parts) -> None:
+    stores, database = base.stores, base.ground.database
     given = settings.accounts.root_password
     password = given.reveal() if given else f"{secrets.token_urlsafe(16)}a1"
-    if await seed_root(ground.database, ground.stores.accounts, parts.users, password) and given is None:
+    if await seed_root(database, stores.accounts, parts.users, password) and given is None:
         sys.stdout.write(f"The user root has the password {password}\nIt is shown this once; change it soon.\n")
         sys.stdout.flush()
     if settings.seeds:
-        await Seeds(ground.stores.clusters, parts.clusters, parts.flavours, parts.queues).sow(ground.database)
-
-
-def _candidate(settings: QueueSettings, ground: Ground) -> Leadership:
-    """The wish of this instance to decide on admission."""
-    leases = PostgresLeases(ground.view)
-    return Leadership(leases, name=ADMISSION, holder=new_id(), address=settings.address, clock=ground.clock)
+        await Seeds(stores.clusters, parts.clusters, parts.flavours, parts.queues).sow(database)
 
 
 @contextmanager
@@ -171,15 +139,15 @@ def _engines(settings: AdmissionSettings, registry: CollectorRegistry) -> Iterat
         yield PlainEngines(settings.tuning, settings.patience)
         return
     writer = Writer(keeping, rounds_unlogged(registry).inc)
-    engines = RecordedEngines(settings.tuning, settings.patience, VERSION, writer)
+    engines = RecordedEngines(settings.tuning, settings.patience, IDENTITY.version, writer)
     try:
         yield engines
     finally:
         engines.close()
 
 
-def _leading(ground: Ground, parts: Parts, registry: CollectorRegistry, engines: Engines) -> Leading:
-    stores, metrics = ground.stores, AdmissionMetrics(registry)
+def _leading(base: Base, parts: Parts, registry: CollectorRegistry, engines: Engines) -> Leading:
+    ground, stores, metrics = base.ground, base.stores, AdmissionMetrics(registry)
 
     async def closed(queue: str) -> None:
         async with ground.database.change(TREE_LOCK) as change:
@@ -201,39 +169,28 @@ def _leading(ground: Ground, parts: Parts, registry: CollectorRegistry, engines:
 
 def _server(
     settings: QueueSettings,
-    ground: Ground,
+    base: Base,
     parts: Parts,
     vault: Vault,
     registry: CollectorRegistry,
-    tracing: Tracing,
     leading: Leading,
-    candidate: Leadership,
+    wish: Leadership,
 ) -> ServiceServer:
+    ground, stores = base.ground, base.stores
     database, clock, install = ground.database, ground.clock, ground.install
     signer = Signer(settings.signing_key.reveal().encode())
     older = [Path(file).read_bytes() for file in settings.older_keys]
     keys = {key_id(key): key for key in (signer.public_key, *older)}
-    status = CachedTokenStatus(StoredTokenStatus(database=database, store=ground.stores.accounts, clock=clock), clock)
+    status = CachedTokenStatus(StoredTokenStatus(database=database, store=stores.accounts, clock=clock), clock)
     authenticator = TokenAuthenticator(Verifier(keys, issuer=install.installation, clock=clock), status, clock)
-    service = Service(
-        name=NAME,
-        version=VERSION,
-        installation=install.installation,
-        database=database,
-        authenticator=authenticator,
-        watches=Watches(database, authenticator.recheck, clock),
-        page_tokens=PageTokens(install.secret),
-        secret=install.secret,
-        registry=registry,
-        tracing=tracing,
-        leader=LeaseLeader(candidate, PostgresLeases(ground.view), ADMISSION, clock),
-    )
+    leader = LeaseLeader(wish, PostgresLeases(ground.view), ADMISSION, clock)
+    service = service_on(ground, authenticator, install.installation, registry, leader)
     server = ServiceServer(settings.server, service)
     issuer = Issuer(signer=signer, installation=install.installation, older_keys=older)
     mutations = Mutations(database, install.secret)
     _add_accounts(server, service, mutations, parts, issuer, status)
-    _add_tree(server, service, mutations, parts, ground.stores, vault)
-    _add_admission(server, service, settings, parts, ground.stores, leading)
+    _add_tree(server, service, mutations, parts, stores, vault)
+    _add_admission(server, service, settings, parts, stores, leading)
     return server
 
 
@@ -338,24 +295,7 @@ def _add_admission(
     )
 
 
-def _registry() -> CollectorRegistry:
-    registry = CollectorRegistry()
-    ProcessCollector(registry=registry)
-    return registry
-
-
 def _loops(settings: QueueSettings, ground: Ground) -> Loops:
-    stream = RedisStream(open_redis(settings.redis.reveal()), NAME)
-    relay = Relay(ground.database.log, PostgresRelayMark(ground.view), stream, ground.clock)
-    kept = settings.kept
-    kept_by_kit = kit_retentions(kept.requests, kept.audit)
-    retentions = (*ACCOUNT_RETENTIONS, *ADMISSION_RETENTIONS, *kept_by_kit)
-    leadership = Leadership(
-        PostgresLeases(ground.view),
-        name=CHORES,
-        holder=new_id(),
-        address=settings.address or settings.server.listen[0],
-        clock=ground.clock,
-    )
-    sweeper = Sweeper(ground.view, retentions, events=kept.events)
-    return {"chores": Chores(leadership=leadership, relay=relay, sweeper=sweeper).run}
+    """One instance does the chores."""
+    address = settings.address or settings.server.listen[0]
+    return {"chores": chores(ground, settings, address, *ACCOUNT_RETENTIONS, *ADMISSION_RETENTIONS).run}
