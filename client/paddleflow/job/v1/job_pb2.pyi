@@ -131,6 +131,8 @@ class _TaskStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_TaskState.V
     """Over: ended because it was told to."""
     TASK_STATE_LOST: _TaskState.ValueType  # 6
     """Over: nobody knows how it ended."""
+    TASK_STATE_STOPPING: _TaskState.ValueType  # 7
+    """Is about to end while its job goes on: the job does without it, or starts it again together with others."""
 
 class TaskState(_TaskState, metaclass=_TaskStateEnumTypeWrapper):
     """TaskState is where a replica stands."""
@@ -149,6 +151,8 @@ TASK_STATE_STOPPED: TaskState.ValueType  # 5
 """Over: ended because it was told to."""
 TASK_STATE_LOST: TaskState.ValueType  # 6
 """Over: nobody knows how it ended."""
+TASK_STATE_STOPPING: TaskState.ValueType  # 7
+"""Is about to end while its job goes on: the job does without it, or starts it again together with others."""
 Global___TaskState: _TypeAlias = TaskState  # noqa: Y015
 
 @_typing.final
@@ -398,7 +402,7 @@ class Happening(_message.Message):
     state: Global___JobState.ValueType
     """The state of the job after it."""
     what: _builtins.str
-    """What, for programs: a word such as `admitted`, `started`, `evicted`, `retry`, `task-failed`."""
+    """What, for programs: a word such as `admitted`, `running`, `grown`, `shrunk`, `evicted`, `task-failed`."""
     message: _builtins.str
     """What, for people."""
     role: _spec_pb2.Role.ValueType

@@ -108,7 +108,7 @@ class JobServiceServicer(object):
         | the queue is not granted to the caller | PERMISSION_DENIED | QUEUE_NOT_GRANTED | ask root for a grant |
         | the queue takes no jobs | FAILED_PRECONDITION | QUEUE_STATE | choose another queue |
         | it asks for more than there can ever be for it | FAILED_PRECONDITION | NEVER_FITS | ask for less |
-        | it is a workflow, or a member is elastic, which clusters of processes cannot do yet | FAILED_PRECONDITION | NOT_SERVED | ask for what the message says |
+        | it is a workflow, or an elastic MPI job, which clusters of processes cannot run | FAILED_PRECONDITION | NOT_SERVED | ask for what the message says |
         | `owner` has a lower epoch than one seen before | ABORTED | OWNER_EPOCH | stop: another one has taken over |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

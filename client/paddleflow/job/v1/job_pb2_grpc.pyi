@@ -48,7 +48,7 @@ class JobServiceStub:
     | the queue is not granted to the caller | PERMISSION_DENIED | QUEUE_NOT_GRANTED | ask root for a grant |
     | the queue takes no jobs | FAILED_PRECONDITION | QUEUE_STATE | choose another queue |
     | it asks for more than there can ever be for it | FAILED_PRECONDITION | NEVER_FITS | ask for less |
-    | it is a workflow, or a member is elastic, which clusters of processes cannot do yet | FAILED_PRECONDITION | NOT_SERVED | ask for what the message says |
+    | it is a workflow, or an elastic MPI job, which clusters of processes cannot run | FAILED_PRECONDITION | NOT_SERVED | ask for what the message says |
     | `owner` has a lower epoch than one seen before | ABORTED | OWNER_EPOCH | stop: another one has taken over |
     """
     CreateJobs: _grpc.UnaryUnaryMultiCallable[_job_pb2.CreateJobsRequest, _job_pb2.CreateJobsResponse]
@@ -133,7 +133,7 @@ class JobServiceAsyncStub(JobServiceStub):
     | the queue is not granted to the caller | PERMISSION_DENIED | QUEUE_NOT_GRANTED | ask root for a grant |
     | the queue takes no jobs | FAILED_PRECONDITION | QUEUE_STATE | choose another queue |
     | it asks for more than there can ever be for it | FAILED_PRECONDITION | NEVER_FITS | ask for less |
-    | it is a workflow, or a member is elastic, which clusters of processes cannot do yet | FAILED_PRECONDITION | NOT_SERVED | ask for what the message says |
+    | it is a workflow, or an elastic MPI job, which clusters of processes cannot run | FAILED_PRECONDITION | NOT_SERVED | ask for what the message says |
     | `owner` has a lower epoch than one seen before | ABORTED | OWNER_EPOCH | stop: another one has taken over |
     """
     CreateJobs: _aio.UnaryUnaryMultiCallable[_job_pb2.CreateJobsRequest, _job_pb2.CreateJobsResponse]  # type: ignore[assignment]
@@ -221,7 +221,7 @@ class JobServiceServicer(metaclass=_abc_1.ABCMeta):
         | the queue is not granted to the caller | PERMISSION_DENIED | QUEUE_NOT_GRANTED | ask root for a grant |
         | the queue takes no jobs | FAILED_PRECONDITION | QUEUE_STATE | choose another queue |
         | it asks for more than there can ever be for it | FAILED_PRECONDITION | NEVER_FITS | ask for less |
-        | it is a workflow, or a member is elastic, which clusters of processes cannot do yet | FAILED_PRECONDITION | NOT_SERVED | ask for what the message says |
+        | it is a workflow, or an elastic MPI job, which clusters of processes cannot run | FAILED_PRECONDITION | NOT_SERVED | ask for what the message says |
         | `owner` has a lower epoch than one seen before | ABORTED | OWNER_EPOCH | stop: another one has taken over |
         """
 

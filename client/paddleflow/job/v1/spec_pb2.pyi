@@ -756,6 +756,7 @@ class TimeLimits(_message.Message):
     GRACE_FIELD_NUMBER: _builtins.int
     PROTECTED_FIELD_NUMBER: _builtins.int
     KEPT_FIELD_NUMBER: _builtins.int
+    STEADY_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def pending(self) -> _duration_pb2.Duration:
         """From accepted until it runs, waits after being pushed out or before a retry not counted; then it fails."""
@@ -776,6 +777,10 @@ class TimeLimits(_message.Message):
     def kept(self) -> _duration_pb2.Duration:
         """After it ended, until its record and logs are deleted. Unset: what the service is set to, 7 days."""
 
+    @_builtins.property
+    def steady(self) -> _duration_pb2.Duration:
+        """How long the number of replicas of an elastic job stays as it is before it grows again; it shrinks at once. Unset: 1 minute if the others are started again for newcomers, else 5 s."""
+
     def __init__(
         self,
         *,
@@ -784,10 +789,11 @@ class TimeLimits(_message.Message):
         grace: _duration_pb2.Duration | None = ...,
         protected: _duration_pb2.Duration | None = ...,
         kept: _duration_pb2.Duration | None = ...,
+        steady: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["grace", b"grace", "kept", b"kept", "pending", b"pending", "protected", b"protected", "run", b"run"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["grace", b"grace", "kept", b"kept", "pending", b"pending", "protected", b"protected", "run", b"run", "steady", b"steady"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["grace", b"grace", "kept", b"kept", "pending", b"pending", "protected", b"protected", "run", b"run"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["grace", b"grace", "kept", b"kept", "pending", b"pending", "protected", b"protected", "run", b"run", "steady", b"steady"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -395,22 +395,26 @@ class RoleGrant(_message.Message):
     ROLE_FIELD_NUMBER: _builtins.int
     BASE_FIELD_NUMBER: _builtins.int
     SURPLUS_FIELD_NUMBER: _builtins.int
+    LEAVING_FIELD_NUMBER: _builtins.int
     role: _builtins.str
     """The role's name."""
     base: _builtins.int
     """The minimum, which is held as long as the workload runs."""
     surplus: _builtins.int
     """What lies above it, which may be taken back at any time."""
+    leaving: _builtins.int
+    """Of the surplus that a workload holds, what it was told to give back and has not given back yet."""
     def __init__(
         self,
         *,
         role: _builtins.str = ...,
         base: _builtins.int = ...,
         surplus: _builtins.int = ...,
+        leaving: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["base", b"base", "role", b"role", "surplus", b"surplus"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["base", b"base", "leaving", b"leaving", "role", b"role", "surplus", b"surplus"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -430,6 +434,7 @@ class Evicting(_message.Message):
     REASON_FIELD_NUMBER: _builtins.int
     BENEFICIARY_FIELD_NUMBER: _builtins.int
     QUEUE_FIELD_NUMBER: _builtins.int
+    LEFT_FIELD_NUMBER: _builtins.int
     grant_id: _builtins.str
     """What it gives back of."""
     grant_version: _builtins.int
@@ -454,6 +459,10 @@ class Evicting(_message.Message):
     def beneficiary(self) -> Global___WorkloadKey:
         """For which workload; unset when it is for none."""
 
+    @_builtins.property
+    def left(self) -> _containers.RepeatedCompositeFieldContainer[Global___RoleGrant]:
+        """What it holds when it has given back all that it was told to so far; none if the whole workload goes."""
+
     def __init__(
         self,
         *,
@@ -465,10 +474,11 @@ class Evicting(_message.Message):
         reason: Global___EvictionReason.ValueType = ...,
         beneficiary: Global___WorkloadKey | None = ...,
         queue: _builtins.str = ...,
+        left: _abc.Iterable[Global___RoleGrant] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["beneficiary", b"beneficiary", "grace_deadline", b"grace_deadline", "key", b"key"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["beneficiary", b"beneficiary", "grace_deadline", b"grace_deadline", "grant_id", b"grant_id", "grant_version", b"grant_version", "key", b"key", "queue", b"queue", "reason", b"reason", "replicas", b"replicas"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["beneficiary", b"beneficiary", "grace_deadline", b"grace_deadline", "grant_id", b"grant_id", "grant_version", b"grant_version", "key", b"key", "left", b"left", "queue", b"queue", "reason", b"reason", "replicas", b"replicas"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
