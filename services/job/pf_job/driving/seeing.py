@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -82,7 +82,7 @@ def events(job: Job, crew: Sequence[Task], found: Judgement) -> Iterator[Event]:
     wanted = {(key.role, key.index) for key in expected(job)}
     whole = wanted <= {(task.key.role, task.key.index) for task in crew}
     if whole and crew and all(task.start_time is not None for task in crew):
-        yield Event(kind=Kind.RUNNING, attempt=attempt)
+        yield Event(kind=Kind.RUNNING, attempt=attempt, time=_last(task.start_time for task in crew))
     if found.again and verdict is None:
         yield Event(kind=Kind.RESTARTED, attempt=attempt)
         return
@@ -91,7 +91,7 @@ def events(job: Job, crew: Sequence[Task], found: Judgement) -> Iterator[Event]:
             kind=Kind.ENDED, attempt=attempt, ending=verdict.ending, message=verdict.message, status=verdict.status
         )
     if whole and all(task.state in ENDED for task in crew):
-        yield Event(kind=Kind.GONE, attempt=attempt)
+        yield Event(kind=Kind.GONE, attempt=attempt, time=_last(task.finish_time for task in crew))
 
 
 def _started_again(task: Task) -> Task:
@@ -123,6 +123,13 @@ def _happening(job: Job, task: Task, what: str, change: Change) -> Happening:
         role=task.key.role,
         index=task.key.index,
     )
+
+
+def _last(times: Iterable[datetime | None]) -> datetime | None:
+    """The last of these; None if one is not known, or if there are none."""
+    found = list(times)
+    known = [time for time in found if time is not None]
+    return max(known) if found and len(known) == len(found) else None
 
 
 def _time(microseconds: int | None) -> datetime | None:

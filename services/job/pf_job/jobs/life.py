@@ -101,6 +101,8 @@ class Event:
     abrupt: bool = False
     not_before: datetime | None = None
     """Of REQUEUED."""
+    time: datetime | None = None
+    """Of RUNNING and GONE: when it happened, if that is known better than by when it was noted."""
 
 
 @dataclass(frozen=True, slots=True)
