@@ -10,7 +10,7 @@ from typing import cast
 
 import pytest
 
-from pf_kit.events import BEGINNING, Event, Fact
+from pf_kit.events import BEGINNING, Cursor, Event, Fact
 from pf_kit.postgres import log
 from pf_kit.postgres.database import PostgresDatabase
 from pf_kit.postgres.views import rows
@@ -81,6 +81,26 @@ async def test_an_event_of_another_process_comes_within_about_a_second(
     emitted = time.monotonic()
     _, came = await reading
     assert came - emitted < 2.0
+
+
+async def test_what_others_commit_is_looked_for_once_for_all_who_wait(
+    database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = 0
+    head = database.log.head
+
+    async def counted() -> Cursor:
+        nonlocal looks
+        looks += 1
+        return await head()
+
+    async def follow() -> list[bool]:
+        return [await database.log.commits(1.3), await database.log.commits(1.3)]
+
+    monkeypatch.setattr(database.log, "head", counted)
+    heard = await asyncio.gather(*(follow() for _ in range(5)))
+    assert heard == [[True, False]] * 5, "the first look cannot tell whether something is new"
+    assert looks == 2
 
 
 async def test_one_who_waits_costs_next_to_nothing(database: PostgresDatabase) -> None:

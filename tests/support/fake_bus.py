@@ -8,6 +8,7 @@ from paddleflow.problems import Unavailable
 from pf_kit.bus.codec import Batch
 from pf_kit.events import BEGINNING, Cursor, Event
 from pf_kit.unit import EventLog
+from pf_kit.wake import PATIENCE
 
 
 class Killed(Exception):
@@ -81,9 +82,9 @@ class FaultyLog:
     async def floor(self) -> Cursor:
         return await self._log.floor()
 
-    async def commits(self) -> None:
+    async def commits(self, patience: float = PATIENCE) -> bool:
         self.faults.step()
-        await self._log.commits()
+        return await self._log.commits(patience)
 
 
 class BusGone(Unavailable):

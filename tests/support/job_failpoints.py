@@ -17,6 +17,7 @@ from unittest.mock import patch
 
 import paddleflow.channel
 import pf_job.app
+import pf_job.driving.book
 import pf_job.driving.loops
 import pf_job.driving.trying
 import pf_kit.ground
@@ -196,6 +197,7 @@ def failing_jobs(passed: Passed, haste: Haste) -> ExitStack:
         pf_job.driving.loops: {"EXPIRED_SECONDS": 0.2, "LATE_SECONDS": 0.2},
         pf_job.driving.trying: {"LONGEST_BACKOFF": 0.3},
         pf_kit.postgres.log: {"POLL": haste.pause},
+        pf_job.driving.book: {"PAUSE": haste.pause},
         paddleflow.channel: {"CONNECTION": [(name, SOON.get(name, value)) for name, value in CONNECTION]},
     }
     for module, replaced in parts.items():

@@ -19,7 +19,7 @@ from paddleflow.problems import RequestIdReused, ResumeTokenExpired
 from pf_kit.clock import Clock
 from pf_kit.events import BEGINNING, Cursor, Event, Fact, Moment
 from pf_kit.unit import AuditEntry, AuditFilter, AuditRecord, Change, Once, Snapshot, View
-from pf_kit.wake import Bell
+from pf_kit.wake import PATIENCE, Bell
 
 Tables = Mapping[str, dict[Any, Any]]
 
@@ -118,8 +118,8 @@ class MemoryLog:
     async def floor(self) -> Cursor:
         return self._committed.trimmed
 
-    async def commits(self) -> None:
-        await self._bell.wait()
+    async def commits(self, patience: float = PATIENCE) -> bool:
+        return await self._bell.wait(patience)
 
     def trim(self, through: Cursor) -> None:
         """Forgets the events up to a place."""

@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Protocol
 
 from pf_kit.events import Cursor, Event, Moment
+from pf_kit.wake import PATIENCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +114,10 @@ class EventLog(Protocol):
     async def floor(self) -> Cursor:
         """The oldest place that `events_after` accepts: what comes after it is still kept."""
 
-    async def commits(self) -> None:
-        """Waits until there may be new events: after a commit of this process at once, else within a second."""
+    async def commits(self, patience: float = PATIENCE) -> bool:
+        """Waits until there may be new events: after a commit of this process at once, after one of another within
+        about a second; but so many seconds at most. False if there are none.
+        """
 
 
 class Database(Protocol):

@@ -1,4 +1,4 @@
-"""Wakes those who follow the event log as soon as their own process has committed something."""
+"""Wakes those who follow the event log as soon as there may be something new in it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import asyncio
 from typing import Any
 from weakref import WeakKeyDictionary
 
-POLL = 1.0
-"""Seconds after which a follower looks even if nobody rang: other processes commit too."""
+PATIENCE = 30.0
+"""Seconds that a follower waits if it does not say how long."""
 SPACING = 0.002
 """Seconds between two looks of one follower while commits pour in: it reads many at once instead of each alone."""
 
 
 class Bell:
-    """Rung at every commit; each follower, an asyncio task, hears whether it rang since it last looked or waited."""
+    """Rung at commits; each follower, an asyncio task, hears whether it rang since it last looked or waited."""
 
     def __init__(self) -> None:
         self._rings = 0
@@ -31,22 +31,25 @@ class Bell:
         """Notes that the running task is about to look: what rang before needs not wake it."""
         self._heard[this_task()] = self._rings
 
-    async def wait(self, patience: float = POLL) -> None:
-        """Returns once it rang since the running task last looked or waited, or when the time is over."""
-        if self._heard.get(this_task(), self._rings) == self._rings:
-            await self._sleep(patience)
-        else:
+    async def wait(self, patience: float = PATIENCE) -> bool:
+        """Returns once it rang since the running task last looked or waited; False if the time is over before."""
+        rung = self._heard.get(this_task(), self._rings) != self._rings
+        if rung:
             await asyncio.sleep(SPACING)
+        else:
+            rung = await self._sleep(patience)
         self.looked()
+        return rung
 
-    async def _sleep(self, patience: float) -> None:
+    async def _sleep(self, patience: float) -> bool:
         sleeper = asyncio.get_running_loop().create_future()
         self._sleepers.add(sleeper)
         try:
             async with asyncio.timeout(patience):
                 await sleeper
+                return True
         except TimeoutError:
-            return
+            return False
         finally:
             self._sleepers.discard(sleeper)
 

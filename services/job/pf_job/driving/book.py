@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 
+from paddleflow.problems import Problem
 from pf_job.jobs.domain import Job, Task
 from pf_job.jobs.states import Stage
 from pf_job.jobs.store import JobStore, job_lock
 from pf_job.jobs.telling import News, tell
 from pf_kit.clock import Clock
+from pf_kit.shared import Shared
 from pf_kit.unit import Change, Database
 
 BATCH = 200
 """Jobs that are taken a step further at once: so many share a commit."""
+PAUSE = 1.0
+"""Seconds between two looks for jobs that were left for later."""
 
 
 class Book:
@@ -27,6 +31,7 @@ class Book:
         self._store = store
         self._clock = clock
         self._fence = fence
+        self._owes = Shared(self._is_owed, PAUSE / 2)
 
     async def owed(self, stage: Stage) -> Sequence[Job]:
         """Jobs at a stage that need not wait any longer."""
@@ -78,5 +83,14 @@ class Book:
             await self._store.remove(change, [job.id for job in jobs])
 
     async def commits(self) -> None:
-        """Waits until there may be something new."""
-        await self._database.log.commits()
+        """Waits until there may be something new, or something that was left for later is to be tried."""
+        while not await self._database.log.commits(PAUSE):
+            if await self._owes():
+                return
+
+    async def _is_owed(self) -> bool:
+        try:
+            return await self._store.is_owed(self._database.newest, self._clock.now())
+        except Problem:
+            # Whoever waits finds out, and knows what to do.
+            return True

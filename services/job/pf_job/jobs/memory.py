@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from pf_job.jobs.domain import ENDED, Happening, Job, JobFilter, Task, TaskKey
 from pf_job.jobs.life import due
+from pf_job.jobs.spans import Span, Turns
 from pf_job.jobs.states import Stage
+from pf_job.jobs.store import OWED
 from pf_kit.memory import tables
 from pf_kit.unit import Change, View
 
@@ -35,6 +37,9 @@ class MemoryJobStore:
     async def at(self, view: View, stages: Sequence[Stage], now: datetime, limit: int) -> Sequence[Job]:
         owed = [job for job in _jobs(view).values() if job.life.stage in stages and _ready(job, now)]
         return sorted(owed, key=lambda job: job.version)[:limit]
+
+    async def is_owed(self, view: View, now: datetime) -> bool:
+        return bool(await self.at(view, OWED, now, 1))
 
     async def unfinished(self, view: View, stages: Sequence[Stage], after: str, limit: int) -> Sequence[Job]:
         found = [job for job in _jobs(view).values() if job.life.stage in stages and job.id > after]
@@ -89,6 +94,13 @@ class MemoryJobStore:
     async def put_tasks(self, change: Change, tasks: Sequence[Task]) -> None:
         tables(change).table("tasks").update({task.key: task for task in tasks})
 
+    async def hold(self, change: Change, turns: Mapping[str, Turns]) -> None:
+        held: list[Span] = tables(change).table("spans").setdefault("all", [])
+        for job, each in turns.items():
+            if each.ended is not None:
+                held[:] = [_ended(span, each.ended) if span.job == job else span for span in held]
+            held += each.begun
+
     async def ports(self, view: View) -> frozenset[int]:
         stored: dict[TaskKey, Task] = tables(view).table("tasks")
         return frozenset(port for task in stored.values() if task.state not in ENDED for port in task.ports.values())
@@ -106,6 +118,10 @@ class MemoryJobStore:
 
 def _jobs(view: View) -> dict[str, Job]:
     return tables(view).table("jobs")
+
+
+def _ended(span: Span, time: datetime) -> Span:
+    return span if span.finish_time is not None else replace(span, finish_time=max(span.start_time, time))
 
 
 def _ready(job: Job, now: datetime) -> bool:

@@ -10,8 +10,9 @@ from typing import TypeVar
 
 from pf_job.jobs.domain import ENDED, Happening, Job, JobFilter, Part, Task, TaskKey, TaskState
 from pf_job.jobs.life import Ending, Grant, Life, due
+from pf_job.jobs.spans import Span, Turns
 from pf_job.jobs.states import Stage, State
-from pf_job.specs.domain import JobSpec, JobType
+from pf_job.specs.domain import CPU, MEMORY, JobSpec, JobType
 from pf_kit.postgres.queries import load_queries
 from pf_kit.postgres.views import Row, rows
 from pf_kit.unit import Change, View
@@ -54,6 +55,10 @@ class PostgresJobStore:
     async def at(self, view: View, stages: Sequence[Stage], now: datetime, limit: int) -> Sequence[Job]:
         return self._read(await rows(view).fetch(self._sql["at"], list(stages), now, limit))
 
+    async def is_owed(self, view: View, now: datetime) -> bool:
+        found: bool = await rows(view).fetchval(self._sql["is_owed"], now)
+        return found
+
     async def unfinished(self, view: View, stages: Sequence[Stage], after: str, limit: int) -> Sequence[Job]:
         return self._read(await rows(view).fetch(self._sql["unfinished"], list(stages), after, limit))
 
@@ -87,11 +92,17 @@ class PostgresJobStore:
         await rows(change).execute(self._sql["remove"], list(ids))
 
     async def tasks(self, view: View, ids: Sequence[str], attempt: int) -> Sequence[Task]:
-        return [_task(row) for row in await rows(view).fetch(self._sql["tasks"], list(ids), attempt)]
+        return [_task(row) for row in await rows(view).fetch(self._sql["tasks"], list(ids), attempt)] if ids else []
 
     async def put_tasks(self, change: Change, tasks: Sequence[Task]) -> None:
         if tasks:
             await rows(change).execute(self._sql["put_tasks"], *_columns([_task_values(task) for task in tasks]))
+
+    async def hold(self, change: Change, turns: Mapping[str, Turns]) -> None:
+        if ended := [(job, each.ended) for job, each in turns.items() if each.ended is not None]:
+            await rows(change).execute(self._sql["end_spans"], *_columns(ended))
+        if begun := [span for each in turns.values() for span in each.begun]:
+            await rows(change).execute(self._sql["add_spans"], *_columns([_span_values(span) for span in begun]))
 
     async def ports(self, view: View) -> frozenset[int]:
         return frozenset(row["port"] for row in await rows(view).fetch(self._sql["ports"], list(ENDED)))
@@ -227,6 +238,22 @@ def _task_values(task: Task) -> Sequence[object]:
         json.dumps(dict(task.ports)),
         task.start_time,
         task.finish_time,
+    )
+
+
+def _span_values(span: Span) -> Sequence[object]:
+    cards = {name: amount for name, amount in span.held.items() if amount and name not in (CPU, MEMORY)}
+    return (
+        span.job,
+        span.attempt,
+        span.queue,
+        span.owner,
+        span.accept_time,
+        span.start_time,
+        span.finish_time,
+        span.held.get(CPU, 0),
+        span.held.get(MEMORY, 0),
+        json.dumps(cards),
     )
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
 from pf_job.jobs.domain import Happening, Job, JobFilter, Task
+from pf_job.jobs.spans import Turns
 from pf_job.jobs.states import Stage
 from pf_kit.unit import Change, View
+
+OWED = (Stage.SUBMIT, Stage.LAUNCH, Stage.HALT, Stage.RELEASE)
+"""Stages at which something is to be done."""
 
 
 def job_lock(id_: str) -> str:
@@ -35,6 +39,9 @@ class JobStore(Protocol):
 
     async def at(self, view: View, stages: Sequence[Stage], now: datetime, limit: int) -> Sequence[Job]:
         """Jobs at these stages that need not wait any longer, those that came there first in front."""
+
+    async def is_owed(self, view: View, now: datetime) -> bool:
+        """True if `at` finds jobs at any stage."""
 
     async def unfinished(self, view: View, stages: Sequence[Stage], after: str, limit: int) -> Sequence[Job]:
         """Jobs at these stages whose ids come after one, by id."""
@@ -65,6 +72,9 @@ class JobStore(Protocol):
 
     async def put_tasks(self, change: Change, tasks: Sequence[Task]) -> None:
         """Keeps tasks, in the place of those that there are."""
+
+    async def hold(self, change: Change, turns: Mapping[str, Turns]) -> None:
+        """Keeps what became of what jobs hold, by their ids. It stays when jobs are removed."""
 
     async def ports(self, view: View) -> frozenset[int]:
         """All that tasks listen on which are not over."""

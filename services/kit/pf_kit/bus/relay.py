@@ -14,6 +14,7 @@ from pf_kit.bus.ports import Publisher, RelayMark
 from pf_kit.clock import Clock
 from pf_kit.events import Cursor, Event
 from pf_kit.unit import EventLog
+from pf_kit.wake import PATIENCE
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +80,7 @@ class Relay:
                 await self._mark.advance(place)
                 noted, noted_at = place, self._clock.monotonic()
             if not events:
-                await self._log.commits()
+                await self._log.commits(PATIENCE if place == noted else NOTE_PAUSE)
 
     async def _next(self, place: Cursor) -> tuple[Cursor, Sequence[Event]]:
         """The next events, and the place just before them."""

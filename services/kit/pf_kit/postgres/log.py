@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from paddleflow.problems import ResumeTokenExpired
+from paddleflow.problems import Problem, ResumeTokenExpired
 from pf_kit.events import Cursor, Event, Fact
 from pf_kit.postgres.install import QUERIES
 from pf_kit.postgres.views import PostgresView, Row
-from pf_kit.wake import POLL, Bell, this_task
+from pf_kit.shared import Shared
+from pf_kit.wake import PATIENCE, Bell, this_task
 
+POLL = 1.0
+"""Seconds between looks for what other processes have committed: one for all who follow."""
 HELD_BACK_POLL = 0.02
 """Seconds between looks while an older transaction, still under way, hides events of this process."""
 READ_BYTES = 4 * 1024 * 1024
@@ -27,6 +30,9 @@ class PostgresLog:
         self._epoch = epoch
         self._bell = Bell()
         self._committed = 0
+        self._look = Shared(self._look_for_others, POLL / 2)
+        self._head: Cursor | None = None
+        """The newest place when it was last looked for what others have committed; None if nobody knows."""
         self._seen: WeakKeyDictionary[asyncio.Task[Any], int] = WeakKeyDictionary()
         """By follower: the first transaction that it could not see yet when it last looked."""
 
@@ -48,9 +54,29 @@ class PostgresLog:
     async def floor(self) -> Cursor:
         return await self._place("floor")
 
-    async def commits(self) -> None:
-        held_back = self._committed >= self._seen.get(this_task(), self._committed + 1)
-        await self._bell.wait(HELD_BACK_POLL if held_back else POLL)
+    async def commits(self, patience: float = PATIENCE) -> bool:
+        if self._committed >= self._seen.get(this_task(), self._committed + 1):
+            await self._bell.wait(HELD_BACK_POLL)
+            return True
+        until = _now() + patience
+        while not await self._bell.wait(min(POLL, until - _now())):
+            if _now() >= until:
+                return False
+            await self._look()
+        return True
+
+    async def _look_for_others(self) -> None:
+        """Rings if others may have committed something."""
+        before, self._head = self._head, await self._newest()
+        if self._head != before or before is None:
+            self._bell.ring()
+
+    async def _newest(self) -> Cursor | None:
+        try:
+            return await self.head()
+        except Problem:
+            # Those who follow find out for themselves, and know what to do.
+            return None
 
     def committed(self, xid: int) -> None:
         """Wakes the followers: a transaction of this process has committed events."""
@@ -62,6 +88,10 @@ class PostgresLog:
         if row is None:
             raise LookupError("the table outbox_trimmed is empty; was the schema migrated?")
         return Cursor(row["xid"], row["id"])
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _event(row: Row) -> Event:

@@ -30,6 +30,12 @@ where stage = any ($1) and stage in ('submit', 'launch', 'halt', 'release')
 order by lives.version
 limit $3
 
+-- is_owed --
+select exists (
+    select from lives
+    where stage in ('submit', 'launch', 'halt', 'release') and (stage <> 'submit' or not_before is null or not_before <= $1)
+)
+
 -- unfinished --
 select jobs.*, lives.*
 from lives join jobs using (id)
@@ -137,6 +143,20 @@ set state = excluded.state, message = excluded.message, machine = excluded.machi
 select value::integer as port
 from tasks cross join lateral jsonb_each_text(ports)
 where state <> all ($1) and ports <> '{}'
+
+-- end_spans --
+update spans
+set finish_time = greatest(spans.start_time, given.time)
+from unnest($1::text[], $2::timestamptz[]) as given (job, time)
+where spans.job = given.job and spans.finish_time is null
+
+-- add_spans --
+insert into spans (job, attempt, queue, owner, accept_time, start_time, finish_time, cpu, memory, cards)
+select job, attempt, queue, owner, accept_time, start_time, finish_time, cpu, memory, cards::jsonb
+from unnest(
+    $1::text[], $2::integer[], $3::text[], $4::text[], $5::timestamptz[], $6::timestamptz[], $7::timestamptz[],
+    $8::bigint[], $9::bigint[], $10::text[]
+) as given (job, attempt, queue, owner, accept_time, start_time, finish_time, cpu, memory, cards)
 
 -- note --
 with given as (
