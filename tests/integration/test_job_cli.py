@@ -136,11 +136,11 @@ def test_waiting_ends_with_the_status_of_the_job(line: CommandLine, command: str
     assert line.run(f"job wait {id_}").exit_code == status
 
 
-def test_a_job_that_was_stopped_or_killed_ends_a_wait_with_one(line: CommandLine, held: str) -> None:
+def test_a_wait_ends_with_one_for_what_was_stopped_and_as_shells_do_for_a_kill(line: CommandLine, held: str) -> None:
     stopped = submitted(line, f"--queue {held} -- true")
     assert line.output(f"job stop {stopped}") == f"jobid[{stopped}] stop success\n"
     assert line.run(f"job wait {stopped}").exit_code == 1
-    assert line.run(f"job submit --wait {SMALL} -- sh -c 'kill -9 $$'").exit_code == 1
+    assert line.run(f"job submit --wait {SMALL} -- sh -c 'kill -9 $$'").exit_code == 137
 
 
 def test_an_interrupted_wait_leaves_the_job_alone(line: CommandLine) -> None:

@@ -7,6 +7,7 @@
 | 2 | the command line itself is wrong |
 | 3 | the server does not answer; another try may succeed |
 | 4 | not logged in, or the token is no longer good |
+| 124 | the time that it was given is over |
 | 130 | interrupted |
 """
 
@@ -27,6 +28,8 @@ from paddleflow.problems import (
 REFUSED = 1
 NO_ANSWER = 3
 NOT_LOGGED_IN = 4
+TIMED_OUT = 124
+"""As of the command `timeout`."""
 INTERRUPTED = 130
 
 

@@ -16,7 +16,8 @@ from paddleflow.cli.job_logs import logs
 from paddleflow.cli.job_submit import submit
 from paddleflow.cli.job_tables import DETAILS, field_names, job_table, task_table, whole_table
 from paddleflow.cli.job_top import top
-from paddleflow.cli.job_wait import matches, print_changes, print_until_over, wait_for
+from paddleflow.cli.job_wait import wait
+from paddleflow.cli.job_watch import matches, print_changes, print_until_over
 from paddleflow.cli.parameters import moment, paging
 from paddleflow.cli.table import Form
 from paddleflow.cli.verbs import Invocation, Noun, pass_invocation
@@ -107,20 +108,6 @@ def show(invocation: Invocation, id: str, fieldlist: str | None, watching: bool)
             printer.details("job info", job_table([found], DETAILS))
 
 
-@job.command("wait")
-@JOB
-@pass_invocation
-def wait(invocation: Invocation, id: str) -> None:  # noqa: A002 -- the word of the contract
-    """Wait until a job is over, and exit with its exit status.
-
-    That is 0 if it succeeded, else that of the replica that failed first, else 1. Interrupted, it exits with 130; the
-    job goes on.
-    """
-    paddleflow = invocation.paddleflow()
-    with suggesting(paddleflow, id):
-        wait_for(paddleflow, id, invocation.printer)
-
-
 @job.command("tasks")
 @JOB
 @click.option("--attempt", type=click.IntRange(min=1), help="The replicas of this attempt; else of the last.")
@@ -143,7 +130,7 @@ def tasks(
     invocation.printer.list(task_table(page.items), "task", page.next_token)
 
 
-for command in (create, delete, events, explain, logs, stop, submit, top, update):
+for command in (create, delete, events, explain, logs, stop, submit, top, update, wait):
     job.add_command(command)
 
 

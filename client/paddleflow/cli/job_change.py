@@ -54,7 +54,7 @@ def create(invocation: Invocation, what: tuple[str, ...], dry_run: bool, waiting
     said = f"{source} is a job that can be run" if dry_run else f"job create success, id[{made.id}]"
     printer.success(said, [] if waiting else [whole_table([made])])
     if waiting and not dry_run:
-        wait_for(paddleflow, made.id, printer)
+        wait_for(paddleflow, [made.id], printer)
 
 
 @click.command("update", cls=Verb)

@@ -92,7 +92,7 @@ def submit(invocation: Invocation, command: tuple[str, ...], waiting: bool, **op
     made = paddleflow.jobs.create(read_spec(command, options, os.environ))
     invocation.printer.success(f"job create success, id[{made.id}]", [] if waiting else [whole_table([made])])
     if waiting:
-        wait_for(paddleflow, made.id, invocation.printer)
+        wait_for(paddleflow, [made.id], invocation.printer)
 
 
 def read_spec(command: Iterable[str], options: SubmitOptions, environ: Mapping[str, str]) -> JobSpec:

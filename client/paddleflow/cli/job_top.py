@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from paddleflow.cli.completion import complete_queue, complete_user
-from paddleflow.cli.job_wait import COLOURS
+from paddleflow.cli.job_watch import COLOURS
 from paddleflow.cli.live import live, repeat, show_lines
 from paddleflow.cli.output import Printer
 from paddleflow.cli.parameters import lasting

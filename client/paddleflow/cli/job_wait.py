@@ -1,133 +1,134 @@
-"""Waits for jobs, and tells what becomes of them meanwhile."""
+"""``paddleflow job wait``: waits for jobs, and ends with what they ended with."""
 
 from __future__ import annotations
 
-import json
+import _thread
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import click
 
-from paddleflow.cli.failure import INTERRUPTED, REFUSED
+from paddleflow.cli.completion import complete_known_job
+from paddleflow.cli.failure import INTERRUPTED, REFUSED, TIMED_OUT
+from paddleflow.cli.finding import suggesting
 from paddleflow.cli.job_tables import whole_table
 from paddleflow.cli.output import Printer
-from paddleflow.cli.table import Form, Table, as_text, as_yaml
-from paddleflow.models.jobs import Job, JobFilter, JobState, Task, TaskState
-from paddleflow.models.watches import Change, ChangeKind, Reset, WatchItem
+from paddleflow.cli.parameters import duration, lasting
+from paddleflow.cli.verbs import Invocation, Verb, pass_invocation
+from paddleflow.models.jobs import Job, JobState, Task, TaskState
+from paddleflow.problems import JobNotFound
 
 if TYPE_CHECKING:
     from paddleflow.sync import PaddleFlow
 
-COLOURS = {
-    JobState.RUNNING: "green",
-    JobState.SUCCEEDED: "green",
-    JobState.FAILED: "red",
-    JobState.TERMINATED: "yellow",
-    JobState.PREEMPTING: "yellow",
-    JobState.PREEMPTED: "yellow",
-}
-LEFT = "left"
-"""The event of a job that is no longer one of those chosen."""
+SIGNALLED = 128
+"""What shells add to the number of the signal that ended a program."""
 
 
-def wait_for(paddleflow: PaddleFlow, id_: str, printer: Printer) -> None:
-    """Waits until a job is over, and ends the command with what the job ended with."""
-    ctx = click.get_current_context()
-    last: Job | None = None
-    try:
-        with _progress() as tell:
-            for last in paddleflow.jobs.follow(id_):
-                tell(_words(last))
-    except KeyboardInterrupt:
-        click.echo(f"job[{id_}] goes on; `paddleflow job stop {id_}` ends it", err=True)
-        ctx.exit(INTERRUPTED)
-    if last is not None:
-        printer.success(_words(last), [whole_table([last])])
-        ctx.exit(_status(paddleflow, last))
+@click.command("wait", cls=Verb)
+@click.argument("ids", metavar="JOBID...", nargs=-1, required=True, shell_complete=complete_known_job)
+@click.option("--timeout", help="Give up after this long: 90s, 10m, 1h30m. The jobs go on.")
+@pass_invocation
+def wait(invocation: Invocation, ids: tuple[str, ...], timeout: str | None) -> None:
+    """Wait until jobs are over, and exit with the exit status of the first one named that did not succeed.
+
+    That of a job is 0 if it succeeded, else that of the replica that failed first, or 128 and the number of the signal
+    that ended it, else 1. If the time is over, it is 124, and if the waiting is interrupted, 130; the jobs go on.
+    """
+    patience = duration(timeout) if timeout is not None else None
+    paddleflow, wanted = invocation.paddleflow(), tuple(dict.fromkeys(ids))
+    if len(wanted) > 1:
+        for id_ in wanted:
+            with suggesting(paddleflow, id_):
+                paddleflow.jobs.get(id_)
+    wait_for(paddleflow, wanted, invocation.printer, patience)
+
+
+def wait_for(paddleflow: PaddleFlow, ids: Sequence[str], printer: Printer, patience: timedelta | None = None) -> None:
+    """Waits until jobs are over, and ends the command with what they ended with."""
+    ctx, statuses = click.get_current_context(), list[int]()
+    with _alarm(patience) as rung:
+        try:
+            for id_ in ids:
+                with suggesting(paddleflow, id_):
+                    last = _last(paddleflow, id_)
+                printer.success(_words(last), [whole_table([last])])
+                statuses.append(_status(paddleflow, last))
+        except KeyboardInterrupt:
+            left = ids[len(statuses) :]
+            if rung.is_set() and patience is not None:
+                click.echo(f"not over after {lasting(patience)}: {', '.join(map(_named, left))}", err=True)
+            click.echo(_going_on(left), err=True)
+            ctx.exit(TIMED_OUT if rung.is_set() else INTERRUPTED)
+    ctx.exit(next(filter(None, statuses), 0))
 
 
 def exit_status(job: Job, tasks: Iterable[Task]) -> int:
     """What a command ends with that stands for a job which is over.
 
-    0 if it ended well, else the exit status of the replica that failed first, else 1.
+    0 if it ended well, else what a shell would tell of the replica that failed first, else 1.
     """
     if job.state is JobState.SUCCEEDED:
         return 0
-    failed = [task for task in tasks if task.state is TaskState.FAILED and task.exit_status]
+    failed = [task for task in tasks if task.state is TaskState.FAILED and (task.exit_status or task.signal)]
     failed.sort(key=lambda task: task.finish_time.timestamp() if task.finish_time else 0.0)
-    return (failed[0].exit_status or REFUSED) if failed else REFUSED
+    return next((task.exit_status or SIGNALLED + task.signal for task in failed), REFUSED)
 
 
-def print_changes(items: Iterable[WatchItem[Job]], chosen: Callable[[Job], bool], printer: Printer) -> None:
-    """Prints the changes of the chosen jobs until the watch ends."""
-    known: set[str] = set()
-    for item in items:
-        match item:
-            case Reset():
-                known.clear()
-                click.echo("the server told to start over: all jobs follow anew", err=True)
-            case Change(ChangeKind.DELETED as kind, job) if job.id in known:
-                known.discard(job.id)
-                printer.line(line_of(str(kind), job, printer.form))
-            case Change(kind, job) if chosen(job):
-                known.add(job.id)
-                printer.line(line_of(str(kind), job, printer.form))
-            case Change(_, job) if job.id in known:
-                known.discard(job.id)
-                printer.line(line_of(LEFT, job, printer.form))
-
-
-def print_until_over(jobs: Iterable[Job], printer: Printer) -> None:
-    """Prints a job whenever it has changed."""
-    for job in jobs:
-        printer.line(line_of(str(ChangeKind.UPDATED), job, printer.form))
-
-
-def matches(job: Job, chosen: JobFilter) -> bool:
-    """True if the server would list the job under this filter, whatever its times."""
-    states = chosen.get("states", ())
-    return (
-        (not states or job.state in states)
-        and chosen.get("queue", "") in ("", job.queue)
-        and chosen.get("owner", "") in ("", job.owner)
-        and job.spec.name.startswith(chosen.get("name_prefix", ""))
-        and chosen.get("labels", {}).items() <= job.spec.labels.items()
-    )
-
-
-def line_of(event: str, job: Job, form: Form) -> str:
-    """What happened to a job, in one line for people, for scripts or for programs."""
-    match form:
-        case Form.JSON:
-            return json.dumps({"event": event, **whole_table([job]).objects()[0]}, ensure_ascii=False)
-        case Form.YAML:
-            [row] = whole_table([job]).objects()
-            return as_yaml(Table(["event", *row], [[event, *row.values()]]))
-        case Form.TEXT:
-            words = [event, job.id, job.spec.name, job.queue, str(job.state), job.message]
-            return as_text(Table(["event", "job id", "job name", "queue", "status", "message"], [words]))
-        case Form.TABLE:
-            clock = datetime.now().astimezone().strftime("%H:%M:%S")
-            word = event if event in (LEFT, ChangeKind.DELETED) else str(job.state)
-            state = click.style(f"{word:<11}", fg=COLOURS.get(job.state))
-            return f"{clock}  {state}  {job.id}  {_name(job)}queue {job.queue}  {job.message}".rstrip()
-
-
-def _name(job: Job) -> str:
-    return f"{job.spec.name}  " if job.spec.name not in ("", job.id) else ""
-
-
-def _words(job: Job) -> str:
-    why = f": {job.message}" if job.message else ""
-    return f"job[{job.id}] {job.state}{why}"
+def _last(paddleflow: PaddleFlow, id_: str) -> Job:
+    """The job once it is over; tells of each change until then."""
+    with _progress() as tell:
+        for job in paddleflow.jobs.follow(id_):
+            tell(_words(job))
+            if job.state.over:
+                return job
+    raise JobNotFound(f"no job {id_!r}")
 
 
 def _status(paddleflow: PaddleFlow, job: Job) -> int:
     tasks: Sequence[Task] = () if job.state is not JobState.FAILED else list(paddleflow.jobs.tasks(job.id))
     return exit_status(job, tasks)
+
+
+def _words(job: Job) -> str:
+    why = f": {job.message}" if job.message else ""
+    return f"{_named(job.id)} {job.state}{why}"
+
+
+def _named(id_: str) -> str:
+    return f"job[{id_}]"
+
+
+def _going_on(ids: Sequence[str]) -> str:
+    stop = f"`paddleflow job stop {' '.join(ids)}`"
+    if len(ids) == 1:
+        return f"{_named(ids[0])} goes on; {stop} ends it"
+    return f"{len(ids)} jobs go on; {stop} ends them"
+
+
+@contextmanager
+def _alarm(patience: timedelta | None) -> Iterator[threading.Event]:
+    """Interrupts what is done meanwhile, as Ctrl-C would, when the time is over; then the event is set."""
+    rung = threading.Event()
+    if patience is None:
+        yield rung
+        return
+
+    def ring() -> None:
+        rung.set()
+        _thread.interrupt_main()
+
+    timer = threading.Timer(min(patience.total_seconds(), threading.TIMEOUT_MAX), ring)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield rung
+    finally:
+        timer.cancel()
 
 
 @contextmanager
