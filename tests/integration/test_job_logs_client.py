@@ -89,6 +89,7 @@ async def test_the_original_command_prints_logs(job_site: JobSite, line: Command
     assert line.output(f"log job -j {made} -l 2") == "1\n2\n"
     assert line.output(f"log job -j {made} -f paddle -r yes -l 2 -s 1G") == "4\n5\n"
     assert line.output(f"log job -j {made} -s 3B") == "1\n2"
+    assert line.output(f"log showlimit -j {made} -r yes -l 1") == "5\n"
     assert line.run(f"log job -j {made} -s much").exit_code == 2
 
 

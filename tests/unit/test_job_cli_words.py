@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from paddleflow.cli.finding import nearest
 from paddleflow.cli.job_submit import SubmitOptions, read_spec
 from paddleflow.cli.job_tables import ending, field_names
-from paddleflow.cli.job_wait import exit_status, matches, print_changes
+from paddleflow.cli.job_wait import exit_status
+from paddleflow.cli.job_watch import matches, print_changes
 from paddleflow.cli.output import Printer
 from paddleflow.cli.table import Form
 from paddleflow.common.v1 import event_pb2
@@ -39,6 +40,7 @@ from paddleflow.models import (
     WatchItem,
 )
 from paddleflow.problems import InvalidArgument
+from paddleflow.queue.v1 import cluster_pb2
 from support.command_line import CommandLine
 from support.fake_jobs import employ
 from support.fake_paddleflow import FakePaddleFlow
@@ -73,6 +75,7 @@ def ended(status: int | None, after: int = 0, state: TaskState = TaskState.FAILE
         (replace(RUNS, state=JobState.SUCCEEDED), [ended(3)], 0),
         (FAILED, [ended(3, 2), ended(7, 1), ended(0, 0, TaskState.SUCCEEDED)], 7),
         (FAILED, [ended(143, 0, TaskState.STOPPED), ended(3, 1)], 3),
+        (FAILED, [replace(ended(None, 1), signal=9), ended(7, 2)], 137),
         (FAILED, [ended(None)], 1),
         (FAILED, [], 1),
         (replace(RUNS, state=JobState.TERMINATED), [], 1),
@@ -115,6 +118,66 @@ def test_waiting_for_a_job_that_is_deleted_fails(fake: FakePaddleFlow, command_l
     fake.world.streams = [Stream(steps, silent=True)]  # type: ignore[arg-type]  # they are messages
     result = command_line.run("job wait trained")
     assert (result.exit_code, "job 'trained' was deleted" in result.stderr) == (1, True)
+
+
+def over(id_: str, state: job_pb2.JobState.ValueType) -> Stream:
+    event = job_pb2.JobEvent(kind=event_pb2.CHANGE_KIND_EXISTING, job=job_pb2.Job(id=id_, state=state))
+    return Stream([job_pb2.WatchJobsResponse(events=[event], resume_token="t")], silent=True)
+
+
+def test_a_wait_for_several_ends_with_the_first_that_did_not_succeed(
+    fake: FakePaddleFlow, command_line: CommandLine
+) -> None:
+    employ(fake.world)
+    fake.world.streams = [over("waits", job_pb2.JOB_STATE_SUCCEEDED), over("trained", job_pb2.JOB_STATE_FAILED)]
+    result = command_line.run("job wait waits trained waits")
+    assert result.exit_code == 3
+    assert result.stdout == "job[waits] succeeded\njob[trained] failed\n"
+
+
+def test_all_that_are_waited_for_must_be_there(fake: FakePaddleFlow, command_line: CommandLine) -> None:
+    employ(fake.world)
+    result = command_line.run("job wait waits traimed")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "no job 'traimed'; did you mean trained?" in result.stderr
+
+
+def test_a_wait_ends_when_its_time_is_over(fake: FakePaddleFlow, command_line: CommandLine) -> None:
+    employ(fake.world)
+    fake.world.streams = [over("trained", job_pb2.JOB_STATE_SUCCEEDED), over("waits", job_pb2.JOB_STATE_PENDING)]
+    result = command_line.run("job wait trained waits --timeout 1s")
+    assert result.exit_code == 124
+    told = ["not over after 1s: job[waits]", "job[waits] goes on; `paddleflow job stop waits` ends it"]
+    assert result.stderr.splitlines()[-2:] == told
+    wrong = command_line.run("job wait waits --timeout soon")
+    assert (wrong.exit_code, "'soon' is not a duration" in wrong.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("log kube -n pod-1 -ns default", "there is no Kubernetes cluster"),
+        ("log kube -n pod-1 -c default-cluster", "cluster[default-cluster] is no Kubernetes cluster"),
+        ("log showlimit -c cloud -t pod", "logs of Kubernetes are not served yet; use kubectl"),
+    ],
+)
+def test_logs_of_kubernetes_are_refused_with_what_can_be_read(
+    fake: FakePaddleFlow, command_line: CommandLine, command: str, why: str
+) -> None:
+    fake.world.clusters["default-cluster"] = cluster_pb2.Cluster(
+        name="default-cluster", type=cluster_pb2.CLUSTER_TYPE_LOCAL
+    )
+    if "cloud" in command:
+        fake.world.clusters["cloud"] = cluster_pb2.Cluster(name="cloud", type=cluster_pb2.CLUSTER_TYPE_KUBERNETES)
+    result = command_line.run(command)
+    assert result.exit_code == 1
+    assert f"message[{why}; `paddleflow job logs JOBID` reads what a job has written]" in result.stderr
+
+
+def test_a_log_is_of_a_job_or_of_an_object(command_line: CommandLine) -> None:
+    for command in ("log showlimit", "log showlimit -j a -n b"):
+        result = command_line.run(command)
+        assert (result.exit_code, "Name a job by --jobid, or" in result.stderr) == (2, True)
 
 
 ITEMS: Sequence[WatchItem[Job]] = [
