@@ -106,7 +106,9 @@ async def test_surplus_goes_before_anybody_must(jobs: AdmissionSite) -> None:
         waits = await jobs.wait("w", "q", cores=8, replicas=2)
         told = (await watcher.until("evicting")).evicting
         assert list(told.replicas) == [workload_pb2.RoleGrant(role="worker", surplus=2)]
+        assert list(told.left) == [workload_pb2.RoleGrant(role="worker", base=1, surplus=1)]
         assert (told.reason, told.beneficiary) == (workload_pb2.EVICTION_REASON_SURPLUS, waits.key)
+        assert [role.leaving for role in (await jobs.get("j")).admitted.roles] == [2]
         assert (await jobs.resize("j", 1)).admitted.grant_version == told.grant_version
         released = (await watcher.until("released")).released
     assert (released.outcome, list(released.replicas)) == (0, list(told.replicas))

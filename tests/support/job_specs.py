@@ -77,7 +77,7 @@ SPECS = st.builds(
         not_on=st.lists(NUMBERS, max_size=3).map(tuple),
         no_requeue=st.booleans(),
     ),
-    limits=st.builds(TimeLimits, pending=TIMES, run=TIMES, grace=TIMES, protected=TIMES, kept=TIMES),
+    limits=st.builds(TimeLimits, pending=TIMES, run=TIMES, grace=TIMES, protected=TIMES, kept=TIMES, steady=TIMES),
 )
 
 

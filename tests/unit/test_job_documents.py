@@ -109,7 +109,7 @@ def test_all_that_a_document_can_say() -> None:
     assert (retry.limit, list(retry.not_on), retry.no_requeue) == (3, [3, 4], True)
     assert [retry.backoff.seconds, retry.max_backoff.seconds] == [90, 5400]
     assert [limits.pending.seconds, limits.run.seconds, limits.grace.nanos] == [86400, 129600, 500_000_000]
-    assert [limits.protected.seconds, limits.kept.seconds] == [600, 5400]
+    assert [limits.protected.seconds, limits.kept.seconds, limits.steady.seconds] == [600, 5400, 20]
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.stem)

@@ -203,7 +203,7 @@ def _retry(reader: Reader, node: Node | None) -> spec_pb2.RetryPolicy | None:
 
 
 def _limits(reader: Reader, node: Node | None) -> spec_pb2.TimeLimits | None:
-    told = reader.fields(node, "limits", ("pending", "run", "grace", "protected", "kept"))
+    told = reader.fields(node, "limits", ("pending", "run", "grace", "protected", "kept", "steady"))
     if not told:
         return None
     return spec_pb2.TimeLimits(
@@ -212,4 +212,5 @@ def _limits(reader: Reader, node: Node | None) -> spec_pb2.TimeLimits | None:
         grace=reader.time(told.get("grace"), "limits.grace"),
         protected=reader.time(told.get("protected"), "limits.protected"),
         kept=reader.time(told.get("kept"), "limits.kept"),
+        steady=reader.time(told.get("steady"), "limits.steady"),
     )

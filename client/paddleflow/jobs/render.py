@@ -133,6 +133,7 @@ def _limits(limits: spec_pb2.TimeLimits) -> dict[str, Any]:
             "grace": _time(limits.grace, limits.HasField("grace")),
             "protected": _time(limits.protected, limits.HasField("protected")),
             "kept": _time(limits.kept, limits.HasField("kept")),
+            "steady": _time(limits.steady, limits.HasField("steady")),
         }
     )
 

@@ -114,6 +114,9 @@ class TimeLimits:
     """As long as it has not run this long, it is not pushed out for others' sake, except for surplus."""
     kept: timedelta | None = None
     """After it ended, until it is forgotten; None: what the service is set to."""
+    steady: timedelta | None = None
+    """How long the number of replicas of an elastic job stays as it is before it grows again; None: 1 minute if the
+    others are started again for newcomers, else 5 s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,6 +73,8 @@ class TaskState(StrEnum):
     """Over: ended because it was told to."""
     LOST = "lost"
     """Over: nobody knows how it ended."""
+    STOPPING = "stopping"
+    """About to end while its job goes on: without it, or with all that are started again together."""
 
 
 @dataclass(frozen=True, slots=True)

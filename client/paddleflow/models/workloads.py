@@ -113,6 +113,8 @@ class RoleGrant:
     """Of the minimum."""
     surplus: int = 0
     """Of what lies above it, which may be taken back at any time."""
+    leaving: int = 0
+    """Of the surplus that a workload holds, what it was told to give back, and has not yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +172,8 @@ class Evicting:
     beneficiary: WorkloadKey | None = None
     """For which workload; None if for none."""
     queue: str = ""
+    left: Sequence[RoleGrant] = ()
+    """What it holds when it has given back all that it was told to so far; none if the whole workload goes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,6 +202,7 @@ def _limits_to_wire(limits: TimeLimits) -> spec_pb2.TimeLimits | None:
         grace=_lasting_to_wire("limits.grace", limits.grace),
         protected=_lasting_to_wire("limits.protected", limits.protected),
         kept=_lasting_to_wire("limits.kept", limits.kept),
+        steady=_lasting_to_wire("limits.steady", limits.steady),
     )
 
 
@@ -212,6 +213,7 @@ def _limits_from_wire(limits: spec_pb2.TimeLimits) -> TimeLimits:
         grace=_lasting_from_wire(limits, "grace"),
         protected=_lasting_from_wire(limits, "protected"),
         kept=_lasting_from_wire(limits, "kept"),
+        steady=_lasting_from_wire(limits, "steady"),
     )
 
 

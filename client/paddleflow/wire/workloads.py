@@ -68,7 +68,7 @@ def workload_from_wire(workload: workload_pb2.Workload) -> Workload:
 
 
 def grants_from_wire(grants: Iterable[workload_pb2.RoleGrant]) -> Sequence[RoleGrant]:
-    return tuple(RoleGrant(grant.role, grant.base, grant.surplus) for grant in grants)
+    return tuple(RoleGrant(grant.role, grant.base, grant.surplus, grant.leaving) for grant in grants)
 
 
 def fact_from_wire(event: workload_pb2.WorkloadEvent) -> WorkloadFact | None:
@@ -131,6 +131,7 @@ def _evicting_from_wire(evicting: workload_pb2.Evicting) -> Evicting:
         reason=EVICTION.member(evicting.reason),
         beneficiary=key_from_wire(evicting.beneficiary) if evicting.HasField("beneficiary") else None,
         queue=evicting.queue,
+        left=grants_from_wire(evicting.left),
     )
 
 

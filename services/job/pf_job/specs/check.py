@@ -120,6 +120,10 @@ def _member(place: str, member: Member) -> Iterator[Violation]:
     if member.max_replicas:
         yield from fields.within(f"{place}maxReplicas", member.max_replicas, max(1, member.replicas), MOST_REPLICAS)
     yield from fields.within(f"{place}replicaStep", member.replica_step, 0, MOST_REPLICAS)
+    if member.elastic and member.replica_step > member.most - member.replicas:
+        yield Violation(
+            f"{place}replicaStep", "is more than lies between replicas and maxReplicas: it would never grow"
+        )
     yield from _work(place, member.work)
 
 
@@ -249,3 +253,4 @@ def _limits(limits: TimeLimits) -> Iterator[Violation]:
     yield from fields.span("limits.grace", limits.grace, _INSTANT, LONGEST_GRACE)
     yield from fields.span("limits.protected", limits.protected, _INSTANT)
     yield from fields.span("limits.kept", limits.kept, _INSTANT)
+    yield from fields.span("limits.steady", limits.steady, _INSTANT)

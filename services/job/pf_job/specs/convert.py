@@ -51,7 +51,7 @@ def spec_violations(message: spec_pb2.JobSpec) -> Iterator[Violation]:
         yield from _work_violations(f"members[{at}].", member)
     for field in ("backoff", "max_backoff"):
         yield from _time(f"retry.{_camel(field)}", getattr(message.retry, field))
-    for field in ("pending", "run", "grace", "protected", "kept"):
+    for field in ("pending", "run", "grace", "protected", "kept", "steady"):
         yield from _time(f"limits.{field}", getattr(message.limits, field))
 
 
@@ -218,6 +218,7 @@ def _limits_of(message: spec_pb2.TimeLimits) -> TimeLimits:
         grace=_time_of(message, "grace"),
         protected=_time_of(message, "protected"),
         kept=_time_of(message, "kept"),
+        steady=_time_of(message, "steady"),
     )
 
 
@@ -230,6 +231,7 @@ def _limits_message(limits: TimeLimits) -> spec_pb2.TimeLimits | None:
         grace=_time_message(limits.grace),
         protected=_time_message(limits.protected),
         kept=_time_message(limits.kept),
+        steady=_time_message(limits.steady),
     )
 
 

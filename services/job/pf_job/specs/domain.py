@@ -212,6 +212,7 @@ class TimeLimits:
     grace: timedelta | None = None
     protected: timedelta | None = None
     kept: timedelta | None = None
+    steady: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from google.protobuf.duration_pb2 import Duration
 
@@ -149,7 +149,7 @@ def admitted_message(record: Record) -> workload_pb2.Admitted:
         key=key_message(record.spec.key),
         grant_id=record.grant,
         grant_version=record.grant_version,
-        roles=grants(record.part(None)),
+        roles=held(record),
         queue=record.spec.queue,
         cluster=record.cluster,
         deadline=timestamp(moment(record.start_by)),
@@ -158,6 +158,19 @@ def admitted_message(record: Record) -> workload_pb2.Admitted:
 
 def grants(replicas: Iterable[Replicas]) -> Sequence[workload_pb2.RoleGrant]:
     return [workload_pb2.RoleGrant(role=each.role, base=each.base, surplus=each.surplus) for each in replicas]
+
+
+def held(record: Record) -> Iterator[workload_pb2.RoleGrant]:
+    """What a workload holds, and what of it is on its way out."""
+    leaving = record.shrinking or (0,) * len(record.spec.roles)
+    for each, count in zip(record.part(None), leaving, strict=True):
+        yield workload_pb2.RoleGrant(role=each.role, base=each.base, surplus=each.surplus, leaving=count)
+
+
+def left(record: Record) -> Iterator[workload_pb2.RoleGrant]:
+    """What a workload holds when it has given back what it was told to of its surplus."""
+    for grant in held(record):
+        yield workload_pb2.RoleGrant(role=grant.role, base=grant.base, surplus=grant.surplus - grant.leaving)
 
 
 def fact(event: WorkloadFact) -> Fact:
@@ -184,6 +197,7 @@ def event_message(event: WorkloadFact) -> workload_pb2.WorkloadEvent:
                 grace_deadline=timestamp(moment(record.leave_by)),
                 reason=WHYS[why],
                 queue=record.spec.queue,
+                left=() if counts is None else left(record),
             )
             if beneficiary:
                 evicting.beneficiary.CopyFrom(key_message(Key.parse(beneficiary)))
