@@ -280,3 +280,37 @@ async def test_faults_start_nothing_twice_and_hide_nothing(seed: int) -> None:
             continue
         break
     assert sorted(runtime.begun) == sorted(replica.key for replica in replicas)
+
+
+async def test_what_a_replica_used_is_known_when_it_is_over(runtime: Runtime) -> None:
+    replica = launch("sleep 0.3; exit 0")
+    (seen,) = await ended(runtime, replica)
+    samples = (await runtime.usage(replica.key)).samples
+    first, last = samples[0], samples[-1]
+    assert (first.time, first.cpu, first.read, first.written) == (seen.started, 0, 0, 0)
+    assert last.time == seen.ended
+    assert last.cpu is not None
+    assert 0 <= last.cpu < 300_000
+    assert sorted(samples, key=lambda each: each.time) == list(samples)
+
+
+async def test_what_a_replica_uses_is_seen_while_it_runs(runtime: Runtime) -> None:
+    replica = launch("sleep 30")
+    await runtime.start([replica])
+    deadline = time.monotonic() + 20
+    while not any(each.memory for each in (await runtime.usage(replica.key)).samples):
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.05)
+    assert (await runtime.usage(replica.key)).notes
+    await runtime.stop([replica.key], 0)
+
+
+async def test_what_a_replica_used_goes_with_its_log(runtime: Runtime) -> None:
+    replica = launch("exit 0")
+    with pytest.raises(NotFound):
+        await runtime.usage(replica.key)
+    await ended(runtime, replica)
+    assert (await runtime.usage(replica.key)).samples
+    await runtime.drop_logs([replica.key])
+    with pytest.raises(NotFound):
+        await runtime.usage(replica.key)

@@ -10,10 +10,13 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from paddleflow.problems import FailedPrecondition, InvalidArgument, NotFound, ResourceExhausted, Unavailable
-from pf_job.runtimes.port import Launch, LogRange, Machine, Phase, Refused, ReplicaKey, Sighting
+from pf_job.runtimes.port import Launch, LogRange, Machine, Phase, Refused, ReplicaKey, Sample, Sighting, Usage
 
 MACHINE = "fake"
 TERM, KILL = 15, 9
+STEP = 1_000_000
+"""Microseconds between two looks at what a replica uses."""
+NETWORK = "networks are not measured: there are none"
 
 
 @dataclass(slots=True)
@@ -131,6 +134,15 @@ class FakeRuntime:
             if key in self._logs and len(self._logs[key].written) > offset:
                 return
             await asyncio.sleep(0.005)
+
+    async def usage(self, key: ReplicaKey) -> Usage:
+        self._log(key)
+        replica = self._replicas.get(key)
+        if replica is None or replica.seen.started is None:
+            raise NotFound(f"nothing is known of what {key} used")
+        last = replica.seen.ended or _now()
+        samples = range(replica.seen.started, last, STEP)
+        return Usage([_sample(replica.seen.started, time) for time in (*samples, last)], (NETWORK,))
 
     async def drop_logs(self, keys: Sequence[ReplicaKey]) -> None:
         self._fail(self._faults.before)
@@ -266,6 +278,11 @@ class FakeRuntime:
 
 def _expanded(text: str, env: Mapping[str, str]) -> str:
     return env.get(text[1:], "") if text.startswith("$") else text
+
+
+def _sample(started: int, time: int) -> Sample:
+    """Of a replica that always has half of a core."""
+    return Sample(time=time, cpu=(time - started) // 2, memory=2**20 if time > started else None, read=0, written=0)
 
 
 def _now() -> int:

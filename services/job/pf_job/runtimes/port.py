@@ -138,6 +138,41 @@ class LogRange:
     """The first byte that is still kept."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """What a replica was seen to use at a moment; None where that is not known."""
+
+    time: int
+    """In microseconds of the epoch."""
+    cpu: int | None = None
+    """Microseconds of the processor since it began."""
+    memory: int | None = None
+    """Bytes."""
+    peak: int | None = None
+    """The most bytes of memory since it began."""
+    read: int | None = None
+    """Bytes from disks since it began."""
+    written: int | None = None
+    received: int | None = None
+    """Bytes from networks since it began."""
+    sent: int | None = None
+    processes: int | None = None
+    accelerator: int | None = None
+    """Thousandths of an accelerator that are busy."""
+    accelerator_memory: int | None = None
+    """Bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a replica was seen to use."""
+
+    samples: Sequence[Sample]
+    """In order of time. First its beginning, at which nothing was used yet; if it is over, its end is the last."""
+    notes: tuple[str, ...] = ()
+    """What is not measured here and why, for people."""
+
+
 class Runtime(Protocol):
     """The port. Every call may be repeated, and may come after a restart of whoever calls, and of what it calls."""
 
@@ -181,8 +216,11 @@ class Runtime(Protocol):
     async def wait_log(self, key: ReplicaKey, offset: int, patience: int) -> None:
         """Returns when there may be more to read from an offset on, or no more ever, or after so many microseconds."""
 
+    async def usage(self, key: ReplicaKey) -> Usage:
+        """What a replica was seen to use. It is kept as long as its log. Raises NotFound if it never began here."""
+
     async def drop_logs(self, keys: Sequence[ReplicaKey]) -> None:
-        """Removes logs of replicas that are over; others are passed over."""
+        """Removes logs of replicas that are over, and what these used; others are passed over."""
 
     async def machines(self) -> Sequence[Machine]:
         """The machines there are."""

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from paddleflow.problems import InvalidArgument
-from pf_job.runtimes.local import layout, logs, translate
+from pf_job.runtimes.local import layout, logs, translate, usage
 from pf_job.runtimes.local.client import COMMAND, Client
 from pf_job.runtimes.local.settings import RunnerSettings
-from pf_job.runtimes.port import Launch, LogRange, Machine, Refused, ReplicaKey, Sighting
+from pf_job.runtimes.port import Launch, LogRange, Machine, Refused, ReplicaKey, Sighting, Usage
 
 BATCH = 16
 """Replicas that the runner starts, or stops, before it looks at anything else."""
@@ -82,6 +82,9 @@ class LocalRuntime:
             if asyncio.get_running_loop().time() >= deadline:
                 return
             await asyncio.sleep(PAUSE)
+
+    async def usage(self, key: ReplicaKey) -> Usage:
+        return await asyncio.to_thread(usage.read, self._folder(key))
 
     async def drop_logs(self, keys: Sequence[ReplicaKey]) -> None:
         await self._ask("drop", keys)

@@ -13,6 +13,8 @@ from pf_job.runtimes.local.limits import CONTROLLERS, OPTIONAL, Limits, first_ve
 
 PATIENCE = 1.0
 """Seconds in which the kernel has let go of a group."""
+COUNTING = ("io",)
+"""Controllers that only count here what replicas use."""
 EVENTS = ("memory.events", "memory.oom_control")
 
 
@@ -160,7 +162,7 @@ def _second(where: str, own: str, folder: str) -> Mapping[str, str]:
 
 def _enabled(place: str) -> list[str]:
     above = Path(place).parent
-    for name in CONTROLLERS:
+    for name in (*CONTROLLERS, *COUNTING):
         with suppress(OSError):
             (above / "cgroup.subtree_control").write_text(f"+{name}")
     try:
@@ -173,6 +175,9 @@ def _enabled(place: str) -> list[str]:
         with suppress(OSError):
             Path(place, "cgroup.subtree_control").write_text(f"+{name}")
             enabled.append(name)
+    for name in COUNTING:
+        with suppress(OSError):
+            Path(place, "cgroup.subtree_control").write_text(f"+{name}")
     if not set(enabled) & set(offered):
         remove([place])
         return []

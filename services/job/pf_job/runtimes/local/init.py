@@ -7,11 +7,12 @@ writes down is never lost with it.
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from pf_job.runtimes.local import files, groups, layout, records
@@ -31,6 +32,9 @@ BRIEF = 0.1
 """Seconds after which a replica gets its share of the processor. To enter a group can take the kernel milliseconds, in
 which it starts no process anywhere, and what is over before has no need of a share."""
 FOR_EVER = 3e7
+KIB = 1_024
+BLOCK = 512
+"""Bytes in which the kernel counts what a process read and wrote, whatever the disk has."""
 NOT_STARTED = 125
 """The exit status of a replica whose program was not even looked for, as shells and containers have it."""
 
@@ -208,9 +212,23 @@ def _ending(birth: Birth, outcome: int, killed: bool) -> Ending:
         message = f"killed for want of memory: its limit is {birth.order.memory} bytes"
     elif killed:
         message = "killed: it had not ended when its time was over"
+    used = _used()
     if code < 0:
-        return Ending(ended=ended, signal=-code, message=message or f"ended by {signal.Signals(-code).name}")
-    return Ending(ended=ended, status=code, message=message)
+        named = message or f"ended by {signal.Signals(-code).name}"
+        return replace(used, ended=ended, signal=-code, message=named)
+    return replace(used, ended=ended, status=code, message=message)
+
+
+def _used() -> Ending:
+    """What all that ran has used, as far as it was waited for."""
+    found = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Ending(
+        ended=0,
+        cpu=round((found.ru_utime + found.ru_stime) * 1e6),
+        peak=found.ru_maxrss * KIB,
+        read=found.ru_inblock * BLOCK,
+        written=found.ru_oublock * BLOCK,
+    )
 
 
 def _end(birth: Birth, ending: Ending) -> None:

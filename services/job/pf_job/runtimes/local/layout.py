@@ -19,6 +19,8 @@ RECORD = "record"
 """All that is known of a replica, line by line. Without the first, nothing was ever started here."""
 LOG = "log"
 INDEX = "log.index"
+USAGE = "usage"
+"""What it was seen to use."""
 SLOTS = "tmp"
 """Folders for temporary files, each of which one replica has at a time."""
 

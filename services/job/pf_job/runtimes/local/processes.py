@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -46,6 +47,29 @@ def children_of(ancestor: int) -> Iterator[int]:
         for pid in offspring.get(waiting.pop(), ()):
             waiting.append(pid)
             yield pid
+
+
+def descendants(ancestor: int, most: int) -> Iterator[int]:
+    """So many processes that descend from this one, in no order; cheaper than `children_of` where the kernel tells."""
+    if not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
+        yield from itertools.islice(children_of(ancestor), most)
+        return
+    waiting, found = [ancestor], 0
+    while waiting and found < most:
+        children = _children(waiting.pop())
+        found += len(children)
+        waiting += children
+        yield from children
+
+
+def _children(parent: int) -> list[int]:
+    """Of all threads of a process."""
+    children: list[int] = []
+    with suppress(OSError):
+        for thread in os.listdir(f"/proc/{parent}/task"):
+            with open(f"/proc/{parent}/task/{thread}/children") as file:
+                children += map(int, file.read().split())
+    return children
 
 
 def boot_id() -> str:

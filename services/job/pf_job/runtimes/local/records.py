@@ -99,6 +99,13 @@ class Ending:
     signal: int | None = None
     message: str = ""
     lost: bool = False
+    cpu: int | None = None
+    """Microseconds of the processor, of all that ran."""
+    peak: int | None = None
+    """Bytes of memory of the largest process."""
+    read: int | None = None
+    """Bytes from disks."""
+    written: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

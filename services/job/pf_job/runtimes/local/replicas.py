@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from pf_job.runtimes.local import files, groups, init, layout, records
 from pf_job.runtimes.local.accelerators import Accelerators
 from pf_job.runtimes.local.adoption import Found
+from pf_job.runtimes.local.gauges import Gauge
 from pf_job.runtimes.local.keeper import Keeper
 from pf_job.runtimes.local.loop import Loop, now
+from pf_job.runtimes.local.meter import Meter
 from pf_job.runtimes.local.processes import children_of
 from pf_job.runtimes.local.records import Ending, Forgotten, Order, Process, Record, Refusal, Seen, Stop, seen
 from pf_job.runtimes.local.slots import Slots
@@ -45,6 +47,7 @@ class Replicas:
         site: Site,
         starter: Starter,
         keeper: Keeper,
+        meter: Meter,
         devices: Accelerators,
         slots: Slots,
         tell: Callable[[Seen], None],
@@ -53,6 +56,7 @@ class Replicas:
         self._site = site
         self._starter = starter
         self._keeper = keeper
+        self._meter = meter
         self._devices = devices
         self._slots = slots
         self._tell = tell
@@ -161,7 +165,10 @@ class Replicas:
     def _enter(self, name: str, replica: Running) -> None:
         self._running[name] = replica
         self._loop.watch(replica.handle, lambda _: self._ended(name, replica))
-        self._keeper.begin(name, self._site.path(name), replica.record.log)
+        path, record, process = self._site.path(name), replica.record, replica.process
+        self._keeper.begin(name, path, record.log)
+        gauge = Gauge(process.pid, record.groups)
+        self._meter.begin(name, path, gauge, record.accelerators, process.started)
 
     def _kill(self, name: str, replica: Running) -> None:
         if self._running.get(name) is replica and replica.deadline is not None and replica.deadline <= now():
@@ -180,6 +187,7 @@ class Replicas:
         _reap()
         self._site.passed("end seen")
         self._keeper.end(name)
+        self._meter.end(name)
         ending = self._ending(name, replica)
         self._devices.give_back(replica.record.accelerators)
         self._slots.give_back(replica.record.slot)
@@ -263,7 +271,7 @@ def forget(path: str, passed: Callable[[str], None]) -> None:
 def drop_log(path: str) -> None:
     folder = files.open_folder(path)
     try:
-        for name in (layout.LOG, layout.INDEX):
+        for name in (layout.LOG, layout.INDEX, layout.USAGE):
             with suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=folder)
         is_forgotten = records.read(files.get(folder, layout.RECORD) or b"").forgotten

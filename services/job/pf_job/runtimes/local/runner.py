@@ -25,6 +25,8 @@ from pf_job.runtimes.local.frames import Message
 from pf_job.runtimes.local.keeper import Keeper
 from pf_job.runtimes.local.kernel import become_subreaper
 from pf_job.runtimes.local.loop import Loop, now
+from pf_job.runtimes.local.meter import Meter
+from pf_job.runtimes.local.nvml import Nvml
 from pf_job.runtimes.local.processes import boot_id
 from pf_job.runtimes.local.records import Order, Seen
 from pf_job.runtimes.local.replicas import Replicas
@@ -55,7 +57,14 @@ class Runner:
         slots = Slots(f"{data}/{layout.SLOTS}")
         starter = Starter(self._site, tenants, devices, slots)
         self._replicas = Replicas(
-            self._loop, self._site, starter, Keeper(self._loop), devices, slots, self._news.append
+            self._loop,
+            self._site,
+            starter,
+            Keeper(self._loop),
+            Meter(self._loop, Nvml()),
+            devices,
+            slots,
+            self._news.append,
         )
         self._devices = devices
         self._slots = slots
