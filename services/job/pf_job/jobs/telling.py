@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from pf_job.jobs.domain import Happening, Job, JobChanged, Task, TaskKey
 from pf_job.jobs.life import Event, Life, advance
+from pf_job.jobs.spans import Turns, joined, turn
 from pf_job.jobs.states import FINAL, Kind, Stage
 from pf_job.jobs.store import JobStore
 from pf_kit.unit import Change
@@ -33,18 +34,22 @@ async def tell(store: JobStore, change: Change, news: Sequence[News]) -> Sequenc
         by_job[each.job].append(each.event)
     found = await store.jobs(change, list(by_job))
     happenings: list[Happening] = []
+    turns: dict[str, Turns] = {}
     moved: dict[str, tuple[Life, Job]] = {}
     for job in found:
-        after = job
+        after, turned = job, []
         for event in by_job[job.id]:
             before, after = after, replace(after, life=advance(after.life, event, after.terms, change.time))
+            turned.append(turn(before, after, event.time or change.time))
             if told := _told(before.life, after.life, event):
                 happenings.append(_happening(after, event, told, change))
         if after.life != job.life:
             moved[job.id] = (job.life, after)
+            turns[job.id] = joined(turned)
     saved = await store.save(change, [job for _, job in moved.values()])
     await store.put_tasks(change, [task for job in saved for task in _new_tasks(moved[job.id][0], job)])
     await store.note(change, happenings)
+    await store.hold(change, turns)
     for job in saved:
         if _visibly(moved[job.id][0], job.life):
             change.emit(JobChanged(job))
