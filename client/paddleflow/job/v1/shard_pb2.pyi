@@ -64,7 +64,7 @@ class Dataset(_message.Message):
     RETRIES_FIELD_NUMBER: _builtins.int
     SEED_FIELD_NUMBER: _builtins.int
     SHARDS_FIELD_NUMBER: _builtins.int
-    PASS_FIELD_NUMBER: _builtins.int
+    PASS_NUMBER_FIELD_NUMBER: _builtins.int
     TODO_FIELD_NUMBER: _builtins.int
     LEASED_FIELD_NUMBER: _builtins.int
     DONE_FIELD_NUMBER: _builtins.int
@@ -87,6 +87,8 @@ class Dataset(_message.Message):
     """If set, the order of shards is another in each pass; the same seed makes the same orders."""
     shards: _builtins.int
     """Output only. How many shards it has."""
+    pass_number: _builtins.int
+    """Output only. The pass under way, from 1; more than `passes` when it is over."""
     todo: _builtins.int
     """Output only. Shards of this pass that are to be leased."""
     leased: _builtins.int
@@ -122,6 +124,7 @@ class Dataset(_message.Message):
         retries: _builtins.int | None = ...,
         seed: _builtins.int | None = ...,
         shards: _builtins.int = ...,
+        pass_number: _builtins.int = ...,
         todo: _builtins.int = ...,
         leased: _builtins.int = ...,
         done: _builtins.int = ...,
@@ -133,7 +136,7 @@ class Dataset(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_retries", b"_retries", "_seed", b"_seed", "create_time", b"create_time", "lease", b"lease", "retries", b"retries", "seed", b"seed", "update_time", b"update_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_retries", b"_retries", "_seed", b"_seed", "create_time", b"create_time", "done", b"done", "failed", b"failed", "failed_in_all", b"failed_in_all", "lease", b"lease", "leased", b"leased", "name", b"name", "over", b"over", "pass", b"pass", "passes", b"passes", "retries", b"retries", "seed", b"seed", "shards", b"shards", "size", b"size", "todo", b"todo", "total", b"total", "update_time", b"update_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_retries", b"_retries", "_seed", b"_seed", "create_time", b"create_time", "done", b"done", "failed", b"failed", "failed_in_all", b"failed_in_all", "lease", b"lease", "leased", b"leased", "name", b"name", "over", b"over", "pass_number", b"pass_number", "passes", b"passes", "retries", b"retries", "seed", b"seed", "shards", b"shards", "size", b"size", "todo", b"todo", "total", b"total", "update_time", b"update_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__retries: _TypeAlias = _typing.Literal["retries"]  # noqa: Y015
     _WhichOneofArgType__retries: _TypeAlias = _typing.Literal["_retries", b"_retries"]  # noqa: Y015
@@ -201,11 +204,13 @@ class ShardLease(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     DATASET_FIELD_NUMBER: _builtins.int
-    PASS_FIELD_NUMBER: _builtins.int
+    PASS_NUMBER_FIELD_NUMBER: _builtins.int
     NUMBER_FIELD_NUMBER: _builtins.int
     EPOCH_FIELD_NUMBER: _builtins.int
     dataset: _builtins.str
     """The dataset."""
+    pass_number: _builtins.int
+    """The pass."""
     number: _builtins.int
     """The shard's number in the dataset, from 0."""
     epoch: _builtins.int
@@ -214,12 +219,13 @@ class ShardLease(_message.Message):
         self,
         *,
         dataset: _builtins.str = ...,
+        pass_number: _builtins.int = ...,
         number: _builtins.int = ...,
         epoch: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset", b"dataset", "epoch", b"epoch", "number", b"number", "pass", b"pass"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset", b"dataset", "epoch", b"epoch", "number", b"number", "pass_number", b"pass_number"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -356,21 +362,24 @@ class LeaseShardRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     DATASET_FIELD_NUMBER: _builtins.int
-    PASS_FIELD_NUMBER: _builtins.int
+    PASS_NUMBER_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     dataset: _builtins.str
     """The dataset."""
+    pass_number: _builtins.int
+    """Only a shard of this pass; 0 means of the one under way."""
     request_id: _builtins.str
     """Makes the request safe to repeat: any text of up to 64 printable ASCII characters that is new."""
     def __init__(
         self,
         *,
         dataset: _builtins.str = ...,
+        pass_number: _builtins.int = ...,
         request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset", b"dataset", "pass", b"pass", "request_id", b"request_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset", b"dataset", "pass_number", b"pass_number", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -386,11 +395,13 @@ class LeaseShardResponse(_message.Message):
     WAIT_FIELD_NUMBER: _builtins.int
     PASS_OVER_FIELD_NUMBER: _builtins.int
     OVER_FIELD_NUMBER: _builtins.int
-    PASS_FIELD_NUMBER: _builtins.int
+    PASS_NUMBER_FIELD_NUMBER: _builtins.int
     pass_over: _builtins.bool
     """The pass that was asked for is complete."""
     over: _builtins.bool
     """All passes are complete."""
+    pass_number: _builtins.int
+    """The pass under way."""
     @_builtins.property
     def shard(self) -> Global___Shard:
         """Train with it, then finish it."""
@@ -406,10 +417,11 @@ class LeaseShardResponse(_message.Message):
         wait: _duration_pb2.Duration | None = ...,
         pass_over: _builtins.bool = ...,
         over: _builtins.bool = ...,
+        pass_number: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["outcome", b"outcome", "over", b"over", "pass_over", b"pass_over", "shard", b"shard", "wait", b"wait"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["outcome", b"outcome", "over", b"over", "pass", b"pass", "pass_over", b"pass_over", "shard", b"shard", "wait", b"wait"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["outcome", b"outcome", "over", b"over", "pass_number", b"pass_number", "pass_over", b"pass_over", "shard", b"shard", "wait", b"wait"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_outcome: _TypeAlias = _typing.Literal["shard", "wait", "pass_over", "over"]  # noqa: Y015
     _WhichOneofArgType_outcome: _TypeAlias = _typing.Literal["outcome", b"outcome"]  # noqa: Y015
@@ -761,12 +773,14 @@ class ResetDatasetRequest(_message.Message):
 
     JOB_ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
-    PASS_FIELD_NUMBER: _builtins.int
+    PASS_NUMBER_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     job_id: _builtins.str
     """The job; empty for that of the token."""
     name: _builtins.str
     """The dataset."""
+    pass_number: _builtins.int
+    """The pass to begin with; 0 means 1."""
     request_id: _builtins.str
     """Makes the request safe to repeat: any text of up to 64 printable ASCII characters that is new."""
     def __init__(
@@ -774,11 +788,12 @@ class ResetDatasetRequest(_message.Message):
         *,
         job_id: _builtins.str = ...,
         name: _builtins.str = ...,
+        pass_number: _builtins.int = ...,
         request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["job_id", b"job_id", "name", b"name", "pass", b"pass", "request_id", b"request_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["job_id", b"job_id", "name", b"name", "pass_number", b"pass_number", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
