@@ -16,6 +16,7 @@ from typing import Protocol
 
 from paddleflow.problems import Conflict, Unavailable
 from pf_kit.clock import Clock
+from pf_kit.wake import until_tick
 
 logger = logging.getLogger(__name__)
 
@@ -159,7 +160,8 @@ class Leadership:
         try:
             while self.lease:
                 # An answer that was long on its way may leave less time than a pause.
-                patience = min(self._pause, self._until - self._clock.monotonic())
+                now = self._clock.monotonic()
+                patience = min(until_tick(now, self._pause), self._until - now)
                 if (await asyncio.wait([working], timeout=patience))[0]:
                     await working
                     return True

@@ -54,6 +54,13 @@ class Bell:
             self._sleepers.discard(sleeper)
 
 
+def until_tick(now: float, period: float) -> float:
+    """Seconds until the next multiple of a period. What is done then wakes its process once for all, which costs an
+    idle machine less than if each had times of its own.
+    """
+    return period - now % period
+
+
 def this_task() -> asyncio.Task[Any]:
     """Whoever follows the log."""
     task = asyncio.current_task()

@@ -13,6 +13,7 @@ from pf_job.jobs.telling import News, tell
 from pf_kit.clock import Clock
 from pf_kit.shared import Shared
 from pf_kit.unit import Change, Database
+from pf_kit.wake import until_tick
 
 BATCH = 200
 """Jobs that are taken a step further at once: so many share a commit."""
@@ -84,7 +85,7 @@ class Book:
 
     async def commits(self) -> None:
         """Waits until there may be something new, or something that was left for later is to be tried."""
-        while not await self._database.log.commits(PAUSE):
+        while not await self._database.log.commits(until_tick(self._clock.monotonic(), PAUSE)):
             if await self._owes():
                 return
 

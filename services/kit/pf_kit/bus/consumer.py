@@ -25,9 +25,9 @@ from pf_kit.unit import Database
 
 logger = logging.getLogger(__name__)
 
-LISTEN = 1.0
+LISTEN = 2.0
 """Longest wait for the bus, in seconds; a bus that hangs is noticed soon after."""
-SILENCE = 5.0
+SILENCE = 10.0
 """Seconds without an event after which the owner is asked whether there really is none."""
 DEAF = 1.0
 """Seconds between questions to the owner while the bus does not answer."""

@@ -12,7 +12,7 @@ from pf_kit.events import Cursor, Event, Fact
 from pf_kit.postgres.install import QUERIES
 from pf_kit.postgres.views import PostgresView, Row
 from pf_kit.shared import Shared
-from pf_kit.wake import PATIENCE, Bell, this_task
+from pf_kit.wake import PATIENCE, Bell, this_task, until_tick
 
 POLL = 1.0
 """Seconds between looks for what other processes have committed: one for all who follow."""
@@ -59,7 +59,7 @@ class PostgresLog:
             await self._bell.wait(HELD_BACK_POLL)
             return True
         until = _now() + patience
-        while not await self._bell.wait(min(POLL, until - _now())):
+        while not await self._bell.wait(min(until_tick(_now(), POLL), until - _now())):
             if _now() >= until:
                 return False
             await self._look()
