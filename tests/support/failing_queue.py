@@ -47,7 +47,7 @@ TURNS = """
 class Steps:
     """Where the leader is."""
 
-    points: Failpoints
+    points: Failpoints[Point]
     loaded: bool = False
     """False until the state is read, and again when a commit has failed."""
 
@@ -148,7 +148,7 @@ class FailingLeases(PostgresLeases):
 class FailingLeader(LeaseLeader):
     """Tells when a call is handed on."""
 
-    def __init__(self, points: Failpoints, *given: Any) -> None:
+    def __init__(self, points: Failpoints[Point], *given: Any) -> None:
         super().__init__(*given)
         self._points = points
 
@@ -163,7 +163,7 @@ class FailingTransaction:
     """The transaction of a turn, which tells how far its end is."""
 
     real: Any
-    points: Failpoints
+    points: Failpoints[Point]
 
     async def start(self) -> None:
         await self.real.start()
@@ -186,7 +186,7 @@ class FailingConnection:
     """As much of a connection as a transaction needs to begin and end."""
 
     real: Connection
-    points: Failpoints
+    points: Failpoints[Point]
 
     def transaction(self, **how: Any) -> FailingTransaction:
         return FailingTransaction(self.real.transaction(**how), self.points)
@@ -209,7 +209,7 @@ class Haste:
     """That a transaction may stand still."""
 
 
-def failing(points: Failpoints, haste: Haste) -> ExitStack:
+def failing(points: Failpoints[Point], haste: Haste) -> ExitStack:
     """Inside, the service is put together from parts with failpoints."""
     steps = Steps(points)
     leadership = partial(Leadership, ttl=haste.ttl, pause=haste.pause, margin=haste.margin)
@@ -261,7 +261,7 @@ def _leading(steps: Steps, **parts: Any) -> Leading:
 
 
 @asynccontextmanager
-async def _transaction(points: Failpoints, connection: Connection, **how: Any) -> AsyncIterator[None]:
+async def _transaction(points: Failpoints[Point], connection: Connection, **how: Any) -> AsyncIterator[None]:
     if not TURNING.get():
         async with transaction(connection, **how):
             yield
@@ -274,7 +274,7 @@ async def _transaction(points: Failpoints, connection: Connection, **how: Any) -
         points.backend = 0
 
 
-async def _answer(points: Failpoints, real: Callable[..., Awaitable[bytes]], *given: Any) -> bytes:
+async def _answer(points: Failpoints[Point], real: Callable[..., Awaitable[bytes]], *given: Any) -> bytes:
     answer = await real(*given)
     points.passed(Point.ANSWERED)
     return answer

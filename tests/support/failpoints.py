@@ -1,4 +1,4 @@
-"""Places in the life of an instance of the queue service at which a test may have something happen."""
+"""Places in the life of a service at which a test may have something happen."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import socket
 import threading
 from collections.abc import Iterator
 from enum import StrEnum
+from typing import Generic, TypeVar
 
 
 class Point(StrEnum):
-    """Where an instance is."""
+    """Where an instance of the queue service is."""
 
     WAITING = "waiting"
     """It would like to lead, and another one does."""
@@ -57,13 +58,17 @@ class Act(StrEnum):
     """The process is stopped by its signal until the test continues it."""
 
 
-class Failpoints:
+P = TypeVar("P", bound=StrEnum)
+
+
+class Failpoints(Generic[P]):
     """The end of the wire in the instance: tells what is passed, and does what was wished for."""
 
-    def __init__(self, wire: socket.socket) -> None:
+    def __init__(self, wire: socket.socket, points: type[P]) -> None:
         self._wire = wire
-        self._passed: set[Point] = set()
-        self._wish: tuple[Point, Act] | None = None
+        self._points = points
+        self._passed: set[P] = set()
+        self._wish: tuple[P, Act] | None = None
         self._passes = 0
         self._go_on = threading.Event()
         self.backend = 0
@@ -74,14 +79,14 @@ class Failpoints:
         for line in wishes:
             match json.loads(line):
                 case [point, act, passes]:
-                    self._passes, self._wish = passes, (Point(point), Act(act))
+                    self._passes, self._wish = passes, (self._points(point), Act(act))
                 case "nothing":
                     self._wish = None
                 case "go on":
                     self._go_on.set()
         os.kill(os.getpid(), signal.SIGKILL)
 
-    def passed(self, point: Point) -> None:
+    def passed(self, point: P) -> None:
         """The instance is at a point."""
         if point not in self._passed:
             self._passed.add(point)
@@ -94,7 +99,7 @@ class Failpoints:
             self._wish = None
             self._act(point, wish[1])
 
-    def _act(self, point: Point, act: Act) -> None:
+    def _act(self, point: P, act: Act) -> None:
         self._go_on.clear()
         self._tell("at", point, act)
         match act:
@@ -105,5 +110,5 @@ class Failpoints:
             case Act.WAIT:
                 self._go_on.wait()
 
-    def _tell(self, what: str, point: Point, act: str) -> None:
+    def _tell(self, what: str, point: P, act: str) -> None:
         self._wire.sendall(json.dumps([what, point, act, self.backend]).encode() + b"\n")

@@ -7,11 +7,9 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from grpc import aio
@@ -19,10 +17,10 @@ from grpc import aio
 from paddleflow.channel import open_channel_without_retries
 from support.failing_queue import Haste
 from support.failpoints import Act, Point
-from support.servers import short_folder, wait_until
+from support.servers import short_folder
 from support.waiting import until
+from support.zygotes import Child, Kind, Order, Zygote, zygote
 
-TESTS = Path(__file__).parents[1]
 START = 20.0
 """Seconds for a start on a machine that is busy with other things."""
 LAST_WORDS = 2.0
@@ -45,10 +43,8 @@ class Instance:
     """One life of an instance."""
 
     address: str
-    pid: int
+    child: Child
     channel: aio.Channel
-    reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
     reached: asyncio.Queue[Reached]
     """Shared by all instances."""
     passed: set[Point] = field(default_factory=set)
@@ -72,32 +68,30 @@ class Instance:
     def signal(self, number: signal.Signals) -> None:
         # It may have died just now.
         with suppress(ProcessLookupError):
-            os.kill(self.pid, number)
+            os.kill(self.child.pid, number)
 
     async def listen(self) -> None:
         """Takes in what it tells, until it is dead."""
         with suppress(ConnectionResetError):
-            async for line in self.reader:
+            async for line in self.child.reader:
                 what, point, act, backend = json.loads(line)
                 if what == "passed":
                     self.passed.add(Point(point))
                 else:
                     self.reached.put_nowait(Reached(self, Point(point), Act(act), backend))
         self.dead = True
-        self.writer.close()
-        with suppress(ConnectionError):
-            await self.writer.wait_closed()
+        await self.child.close()
 
     def _say(self, wish: object) -> None:
         if not self.dead:
-            self.writer.write(json.dumps(wish).encode() + b"\n")
+            self.child.say(wish)
 
 
 @dataclass
 class Instances:
     """All that live, and how to start more."""
 
-    zygote: Path
+    zygote: Zygote
     folder: Path
     environment: Mapping[str, str]
     haste: Haste
@@ -116,16 +110,10 @@ class Instances:
         """Starts one more, and waits until it leads or stands by, or is dead."""
         self._started += 1
         address = f"unix:{self.folder}/{self._started}.sock"
-        reader, writer = await asyncio.open_unix_connection(self.zygote)
-        order = {
-            "log": str(self.log),
-            "environment": {**self.environment, "PF_QUEUE_SERVER_LISTEN": address},
-            "haste": asdict(self.haste),
-        }
-        writer.write(json.dumps(order).encode() + b"\n")
-        pid = json.loads(await reader.readline())
+        environment = {**self.environment, "PF_QUEUE_SERVER_LISTEN": address}
+        child = await self.zygote.start(Order(Kind.FAILING_QUEUE, self.log, environment, self.haste))
         channel = open_channel_without_retries(address, None)
-        instance = Instance(address, pid, channel, reader, writer, self.reached)
+        instance = Instance(address, child, channel, self.reached)
         self._run(instance)
         await until(lambda: instance.ready or instance.dead, START)
         return instance
@@ -159,21 +147,12 @@ class Instances:
 async def instances(environment: Mapping[str, str], haste: Haste) -> AsyncIterator[Instances]:
     """Instances that share these settings; each listens where nobody did before."""
     folder = short_folder()
-    zygote = folder / "zygote.sock"
-    with _spawn(zygote) as process:
-        try:
-            await asyncio.to_thread(wait_until, zygote.exists, process)
-            made = Instances(zygote, folder, environment, haste)
+    try:
+        async with zygote() as mother:
+            made = Instances(mother, folder, environment, haste)
             try:
                 yield made
             finally:
                 await made.remove()
-        finally:
-            process.kill()
-            shutil.rmtree(folder)
-
-
-def _spawn(zygote: Path) -> subprocess.Popen[bytes]:
-    search = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
-    command: list[str | Path] = [sys.executable, "-m", "support.zygote", zygote]
-    return subprocess.Popen(command, env=os.environ | {"PYTHONPATH": search})
+    finally:
+        shutil.rmtree(folder)

@@ -28,15 +28,17 @@ from paddleflow.job.v1 import job_pb2
 from paddleflow.queue.v1 import admission_pb2, queue_pb2
 from support.callers import METHODS, Caller, methods_of
 from support.databases import create_database
+from support.failing_queue import Haste
 from support.failpoints import Act
 from support.fs_process import FsProcess
 from support.job_failpoints import JobPoint
-from support.job_lives import Lives, Wish, zygote
+from support.job_lives import Lives, Wish
 from support.job_load import TRANSIENT, Load, wrong_ends
 from support.job_process import JobProcess
 from support.queue_process import ROOT_PASSWORD, QueueProcess
 from support.servers import PostgresServer, ValkeyServer, short_folder
 from support.waiting import eventually
+from support.zygotes import Kind, Order, zygote
 
 PATIENCE = 60.0
 """Seconds in which any call succeeds in the end."""
@@ -129,7 +131,8 @@ class Site:
 
     @property
     def log(self) -> str:
-        return "\n".join(lives.log.read_text()[-LOG:] for lives in self.lives.values() if lives.log.exists())
+        files = [lives.order.log for lives in self.lives.values()]
+        return "\n".join(file.read_text()[-LOG:] for file in files if file.exists())
 
     async def strike(self, blow: Blow, chance: Random) -> None:
         """Kills, and starts again what does not start by itself."""
@@ -179,8 +182,8 @@ async def site(postgres: PostgresServer, valkey: ValkeyServer) -> AsyncIterator[
     try:
         async with zygote() as mother, asyncio.TaskGroup() as living:
             lives = {
-                Victim.QUEUE: Lives(mother, "queue", queue.folder / "queue.log", queue.environment),
-                Victim.JOB: Lives(mother, "job", process.folder / "job.log", process.environment),
+                Victim.QUEUE: Lives(mother, Order(Kind.QUEUE, queue.log_file, queue.environment, Haste())),
+                Victim.JOB: Lives(mother, Order(Kind.FAILING_JOB, process.log_file, process.environment, Haste())),
             }
             made = Site(postgres, process, lives, addresses, marks)
             tasks = [living.create_task(each.go_through()) for each in lives.values()]

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import socket
-import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from enum import StrEnum
 from functools import partial
@@ -32,7 +27,6 @@ from pf_kit.leases import Leadership
 from pf_kit.postgres.database import PostgresDatabase
 from pf_kit.unit import Change
 from support.failing_queue import Haste
-from support.failpoints import Act
 
 SOON = {"grpc.min_reconnect_backoff_ms": 100, "grpc.max_reconnect_backoff_ms": 200}
 """Services that were killed are back much sooner here."""
@@ -64,40 +58,6 @@ class JobPoint(StrEnum):
 
 
 Passed = Callable[[JobPoint], None]
-
-
-class JobFailpoints:
-    """The end of the wire in the service: tells what is reached, and does what was wished for."""
-
-    def __init__(self, wire: socket.socket) -> None:
-        self._wire = wire
-        self._wish: tuple[JobPoint, Act] | None = None
-        self._passes = 0
-        self._go_on = threading.Event()
-
-    def listen(self, wishes: Iterator[bytes]) -> None:
-        """Heeds wishes until the test is gone, and ends the process then."""
-        for line in wishes:
-            match json.loads(line):
-                case [point, act, passes]:
-                    self._passes, self._wish = passes, (JobPoint(point), Act(act))
-                case "go on":
-                    self._wish = None
-                    self._go_on.set()
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    def passed(self, point: JobPoint) -> None:
-        wish = self._wish
-        if wish is None or wish[0] is not point:
-            return
-        self._passes -= 1
-        if self._passes <= 0:
-            self._wish = None
-            self._go_on.clear()
-            self._wire.sendall(json.dumps(point).encode() + b"\n")
-            if wish[1] is Act.DIE:
-                os.kill(os.getpid(), signal.SIGKILL)
-            self._go_on.wait()
 
 
 class FailingAdmission(RemoteAdmission):

@@ -5,20 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import signal
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from support.failpoints import Act
 from support.job_failpoints import JobPoint
-from support.servers import short_folder, wait_until
+from support.zygotes import Child, Order, Zygote
 
-TESTS = Path(__file__).parents[1]
 PAUSE = 0.05
 """Seconds between a death and the next start."""
 
@@ -36,15 +30,12 @@ class Wish:
 class Lives:
     """One service, in one life after the other."""
 
-    zygote: Path
-    service: str
-    log: Path
-    environment: Mapping[str, str]
+    zygote: Zygote
+    order: Order
     reached: asyncio.Queue[JobPoint] = field(default_factory=asyncio.Queue)
     count: int = 0
-    _pid: int = 0
     _wish: Wish | None = None
-    _writer: asyncio.StreamWriter | None = None
+    _child: Child | None = None
 
     async def go_through(self) -> None:
         """Lives, and lives again, for ever."""
@@ -61,54 +52,34 @@ class Lives:
 
     def go_on(self) -> None:
         self._wish = None
+        self._say("nothing")
         self._say("go on")
 
     def kill(self) -> None:
         # It may have died just now.
-        if self._pid:
+        if self._child:
             with suppress(ProcessLookupError):
-                os.kill(self._pid, signal.SIGKILL)
+                os.kill(self._child.pid, signal.SIGKILL)
 
     async def _live(self) -> None:
-        reader, writer = await asyncio.open_unix_connection(self.zygote)
-        order = {"service": self.service, "log": str(self.log), "environment": dict(self.environment)}
-        writer.write(json.dumps(order).encode() + b"\n")
-        self._pid, self._writer = json.loads(await reader.readline()), writer
+        self._child = child = await self.zygote.start(self.order)
         self.count += 1
         if (wish := self._wish) is not None:
             self._say([wish.point, wish.act, wish.passes])
         try:
             with suppress(ConnectionResetError):
-                async for line in reader:
-                    self.reached.put_nowait(JobPoint(json.loads(line)))
-                    self._wish = None
+                async for line in child.reader:
+                    self._hear(*json.loads(line))
         finally:
             self.kill()
-            self._pid, self._writer = 0, None
-            writer.close()
-            with suppress(ConnectionError):
-                await writer.wait_closed()
+            self._child = None
+            await child.close()
+
+    def _hear(self, what: str, point: str, *_: object) -> None:
+        if what == "at":
+            self.reached.put_nowait(JobPoint(point))
+            self._wish = None
 
     def _say(self, wish: object) -> None:
-        if self._writer is not None:
-            self._writer.write(json.dumps(wish).encode() + b"\n")
-
-
-@asynccontextmanager
-async def zygote() -> AsyncIterator[Path]:
-    """The socket of a process that starts services."""
-    folder = short_folder()
-    address = folder / "zygote.sock"
-    with _spawn(address) as process:
-        try:
-            await asyncio.to_thread(wait_until, address.exists, process)
-            yield address
-        finally:
-            process.kill()
-            shutil.rmtree(folder)
-
-
-def _spawn(address: Path) -> subprocess.Popen[bytes]:
-    search = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
-    command: list[str | Path] = [sys.executable, "-m", "support.job_zygote", address]
-    return subprocess.Popen(command, env=os.environ | {"PYTHONPATH": search})
+        if self._child is not None:
+            self._child.say(wish)

@@ -1,7 +1,7 @@
-"""Starts instances of the queue service in a moment: `python -m support.zygote SOCKET`.
+"""Starts services in a moment: `python -m support.zygote SOCKET`.
 
-It has imported all that an instance needs, and forks one for each connection, over which the test tells what to start
-and, later, what is to happen at which failpoint. An instance ends when its connection does.
+It has imported all that they need, and forks one for each connection, over which the test tells what to start and,
+later, what is to happen at which failpoint. A service ends when its connection does.
 """
 
 from __future__ import annotations
@@ -13,14 +13,25 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, TypeAlias
+from unittest.mock import patch
 
-from pf_kit.lifecycle import run
-from pf_queue.app import PROGRAM
+import pf_job.app
+import pf_kit.ground
+import pf_kit.postgres.log
+import pf_queue.app
+from pf_kit.leases import Leadership
+from pf_kit.lifecycle import Program, run
 from support.failing_queue import Haste, failing
-from support.failpoints import Failpoints
+from support.failpoints import Failpoints, Point
+from support.job_failpoints import JobPoint, failing_jobs
+from support.zygotes import Kind
+
+Wishes: TypeAlias = "Iterator[bytes]"
 
 
 def main(address: str) -> None:
@@ -40,7 +51,7 @@ def main(address: str) -> None:
 
 
 def live(wire: socket.socket) -> None:
-    """An instance, from its order to its end."""
+    """A service, from its order to its end."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     wire.sendall(f"{os.getpid()}\n".encode())
     wishes = wire.makefile("rb")
@@ -48,14 +59,44 @@ def live(wire: socket.socket) -> None:
     log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(log, sys.stdout.fileno())
     os.dup2(log, sys.stderr.fileno())
-    os._exit(serve(wire, wishes, order["environment"], Haste(**order["haste"])))
+    os._exit(serve(Kind(order["kind"]), wire, wishes, order["environment"], Haste(**order["haste"])))
 
 
-def serve(wire: socket.socket, wishes: BinaryIO, environment: Mapping[str, str], haste: Haste) -> int:
-    points = Failpoints(wire)
-    threading.Thread(target=points.listen, args=[wishes], daemon=True).start()
-    with failing(points, haste):
-        return run(PROGRAM, [], environment)
+def serve(kind: Kind, wire: socket.socket, wishes: Wishes, environment: Mapping[str, str], haste: Haste) -> int:
+    program, listen, changed = _made(kind, wire, haste)
+    threading.Thread(target=listen, args=[wishes], daemon=True).start()
+    with changed:
+        return run(program, [], environment)
+
+
+Made: TypeAlias = "tuple[Program[Any], Callable[[Wishes], None], AbstractContextManager[object]]"
+
+
+def _made(kind: Kind, wire: socket.socket, haste: Haste) -> Made:
+    """What to run, who heeds the wishes, and inside of what it runs."""
+    match kind:
+        case Kind.QUEUE:
+            return pf_queue.app.PROGRAM, _die_with_the_test, _hasty(haste)
+        case Kind.FAILING_QUEUE:
+            points = Failpoints(wire, Point)
+            return pf_queue.app.PROGRAM, points.listen, failing(points, haste)
+        case Kind.FAILING_JOB:
+            job_points = Failpoints(wire, JobPoint)
+            return pf_job.app.PROGRAM, job_points.listen, failing_jobs(job_points.passed, haste)
+
+
+@contextmanager
+def _hasty(haste: Haste) -> Iterator[None]:
+    """Inside, leaders take turns sooner, and nothing else is changed."""
+    leadership = partial(Leadership, ttl=haste.ttl, pause=haste.pause, margin=haste.margin)
+    with patch.multiple(pf_kit.ground, Leadership=leadership), patch.multiple(pf_kit.postgres.log, POLL=haste.pause):
+        yield
+
+
+def _die_with_the_test(wishes: Wishes) -> None:
+    for _ in wishes:
+        pass
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 if __name__ == "__main__":

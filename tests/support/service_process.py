@@ -1,0 +1,86 @@
+"""A service as a process of its own, for tests that talk to it as others do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
+
+import grpc
+
+PATIENCE = 40.0
+"""Seconds for a start on a machine that is busy with other things."""
+
+
+class ServiceProcess:
+    """`start` after `stop` or `kill` finds the same data."""
+
+    name: ClassVar[str]
+    folder: Path
+    settings: Mapping[str, str]
+    """What a test has otherwise, under the full names."""
+    _process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def told(self) -> Mapping[str, str]:
+        """Its own settings, without their prefix."""
+        raise NotImplementedError
+
+    @property
+    def address(self) -> str:
+        return f"unix:{self.folder}/{self.name}.sock"
+
+    @property
+    def log_file(self) -> Path:
+        return self.folder / f"{self.name}.log"
+
+    @property
+    def log(self) -> str:
+        return self.log_file.read_text()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Its settings."""
+        told = {"SERVER_LISTEN": self.address, **self.told}
+        return {f"PF_{self.name.upper()}_{word}": value for word, value in told.items()} | dict(self.settings)
+
+    def start(self) -> None:
+        """Starts, and waits until calls are answered."""
+        with self.log_file.open("ab") as log:
+            command = [sys.executable, "-m", f"pf_{self.name}"]
+            process = subprocess.Popen(command, env=os.environ | self.environment, stdout=log, stderr=log)
+        self._process, deadline = process, time.monotonic() + PATIENCE
+        with grpc.insecure_channel(self.address) as channel:
+            ready = grpc.channel_ready_future(channel)
+            while True:
+                try:
+                    ready.result(0.2)
+                    return
+                except grpc.FutureTimeoutError:
+                    assert process.poll() is None, self.log
+                    assert time.monotonic() < deadline, self.log
+
+    def stop(self) -> int:
+        """Stops gently; gives the exit status."""
+        return self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self._end(signal.SIGKILL)
+
+    def remove(self) -> None:
+        self.kill()
+        shutil.rmtree(self.folder)
+
+    def _end(self, how: signal.Signals) -> int:
+        if self._process is None:
+            return 0
+        self._process.send_signal(how)
+        status = self._process.wait(20)
+        self._process = None
+        return status
