@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 
 BIN := .venv/bin
-SOURCES := client demo services tests tools
+SOURCES := client demo examples services tests tools
 # Processes that run tests at once. More than two gain little: Postgres and Valkey are what most of them wait for.
 WORKERS ?= 2
 # More arguments for pytest, for example ARGS='-k quota -x'.
@@ -23,7 +23,7 @@ setup: ## install all that the other targets need, below this folder
 	@tools/setup.sh
 
 .PHONY: demo
-demo: setup ## start everything, change a quota tree under a watch, let four teams compete for a cluster
+demo: setup ## start everything, change a quota tree under a watch, run jobs, let four teams compete for a cluster
 	@demo/run.sh
 
 .PHONY: up
@@ -98,4 +98,4 @@ check: lint types test ## what CI runs first
 
 .PHONY: clean
 clean: ## remove what the targets made
-	@rm -rf .venv .tools .cache .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .tools .cache .demo examples/scratch .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -6,27 +6,17 @@ sees to. It can be run again: it first removes what it made before.
 
 from __future__ import annotations
 
-import os
-import queue
 import secrets
-import shlex
-import subprocess
 import sys
-import textwrap
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TextIO, cast
 
 import paddleflow
 from paddleflow.problems import UserNotFound
+from shown import beside, run, say
 
 CLUSTER = "default-cluster"
 TREE = ("vision-train", "vision", "speech", "research")
 """Each before the one it stands below."""
 USER = "alice"
-PATIENCE = 10.0
-"""Seconds to wait for the watch to tell of a change; it takes milliseconds."""
 
 MACHINES = """\
 cluster: default-cluster
@@ -34,31 +24,6 @@ nodes:
   - {name: node-1, allocatable: {cpu: 16, memory: 64Gi, nvidia.com/gpu: 4}, labels: {rack: a}}
   - {name: node-2, allocatable: {cpu: 16, memory: 64Gi, nvidia.com/gpu: 4}, labels: {rack: b}}
 """
-
-
-def say(text: str) -> None:
-    print(f"\n{textwrap.fill(' '.join(text.split()), 100)}", flush=True)
-
-
-def command(*words: str) -> list[str]:
-    """The client of this environment, whatever the PATH is."""
-    return [sys.executable, "-m", "paddleflow.cli", *words]
-
-
-def run(line: str, *, typed: str = "", refused: bool = False, **environment: str) -> None:
-    """Shows a command, runs it, and sees that it succeeds, or is refused."""
-    shown = "".join(f"{name}={value} " for name, value in environment.items() if name != "PADDLEFLOW_PASSWORD")
-    print(f"\n$ {shown}paddleflow {line}", flush=True)
-    done = subprocess.run(
-        command(*shlex.split(line)),
-        input=typed or None,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=os.environ | environment,
-        check=False,
-    )
-    if (done.returncode != 0) is not refused:
-        sys.exit(f"this should have been {'refused' if refused else 'done'}")
 
 
 def clear() -> None:
@@ -71,33 +36,6 @@ def clear() -> None:
             client.users.delete(USER)
         except UserNotFound:
             return
-
-
-class Watcher:
-    """`paddleflow queue watch` beside the demo; its lines appear as they come."""
-
-    def __init__(self, output: TextIO) -> None:
-        self._output = output
-        self._lines: queue.Queue[str] = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self) -> None:
-        for line in self._output:
-            self._lines.put(line.rstrip("\n"))
-
-    def tell(self, count: int) -> None:
-        """Prints the next lines, as soon as they are there."""
-        for _ in range(count):
-            print(f"    watch | {self._lines.get(timeout=PATIENCE)}", flush=True)
-
-
-@contextmanager
-def watching() -> Iterator[Watcher]:
-    with subprocess.Popen(command("queue", "watch", *reversed(TREE)), stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield Watcher(cast("TextIO", process.stdout))
-        finally:
-            process.terminate()
 
 
 def machines() -> None:
@@ -121,8 +59,7 @@ def tree() -> None:
 
 def changes() -> None:
     say("3. Somebody watches while the tree changes: first what there is, then each change, exactly once and in order.")
-    with watching() as watcher:
-        print("\n$ paddleflow queue watch research speech vision vision-train &", flush=True)
+    with beside("watch", "queue watch research speech vision vision-train") as watcher:
         watcher.tell(len(TREE))
         run("queue update speech --weight 200 --maxcpu 28")
         watcher.tell(1)

@@ -25,11 +25,13 @@ if [ -e "$PF_DATA" ]; then
     pf down
     rm -rf "$PF_DATA"
 fi
+rm -rf examples/scratch
 trap finish EXIT
 trap 'exit 130' INT
 
 pf up
 python demo/queues.py
+python demo/jobs.py
 status=0
 PYTHONPATH=demo python -m teams || status=$?
 if [ "$status" = 130 ]; then exit 130; fi
@@ -37,6 +39,9 @@ cat <<END
 
 Look further:
   export PATH="$PWD/.venv/bin:\$PATH" PF_DATA="$PF_DATA" PADDLEFLOW_CONFIG="$PADDLEFLOW_CONFIG"
+  paddleflow job submit --cpu 100m --wait -- echo hello
+  paddleflow job create examples/ring.yaml --wait    # examples/README.md says more
+  paddleflow job list            # the jobs again; job show, tasks, events, logs JOBID
   paddleflow queue tree          # the trees again
   paddleflow queue top lab       # how busy the four teams are; --watch looks again and again
   paddleflow queue decisions     # what was decided about their jobs, newest first
@@ -46,6 +51,7 @@ Look further:
   pf status                      # what runs, and what it costs
   pf down                        # stop it
 
-docs/quickstart.md goes on from here; docs/howto/quota-trees.md explains the tree, docs/howto/admission.md who may start.
+docs/quickstart.md goes on from here; docs/howto/jobs.md explains jobs, docs/howto/quota-trees.md the tree,
+docs/howto/admission.md who may start.
 END
 exit "$status"
