@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from contextlib import aclosing
 from typing import Unpack
 
 from grpc import aio
 
 from paddleflow.aio.pages import every
+from paddleflow.aio.resuming import resuming
 from paddleflow.aio.session import Session
 from paddleflow.aio.watch import watch
 from paddleflow.job.v1 import job_pb2, job_pb2_grpc
@@ -152,6 +154,22 @@ class Jobs:
             [happening_from_wire(each) for each in reply.happenings],
             str(reply.happenings[-1].number) if reply.more else "",
         )
+
+    async def watch_happenings(self, id: str, *, after: int = 0) -> AsyncIterator[Happening]:  # noqa: A002 -- as above
+        """What happened to a job after the happening of this number, and what happens, until the job is over.
+
+        When the stream breaks it goes on by itself, behind the last happening that was told.
+        """
+        request = build(job_pb2.WatchHappeningsRequest, id=id, after=after, follow=True)
+
+        def begin() -> AsyncGenerator[job_pb2.WatchHappeningsResponse, None]:
+            return self._session.stream(self._stub.WatchHappenings, request)
+
+        async with aclosing(resuming(self._session, begin)) as messages:
+            async for message in messages:
+                for happening in message.happenings:
+                    request.after = happening.number
+                    yield happening_from_wire(happening)
 
     def watch(
         self,

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import secrets
-import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Unpack
 
 from grpc import aio
 
 from paddleflow.aio.pages import every
+from paddleflow.aio.resuming import resuming
 from paddleflow.aio.session import Session
 from paddleflow.job.v1 import log_pb2, log_pb2_grpc
 from paddleflow.models.logs import LogChoice, LogChunk, LogInfo, LogOptions, LogReplica
 from paddleflow.models.pages import Page
-from paddleflow.problems import Problem
-from paddleflow.resumption import Progress, next_step
 from paddleflow.wire.base import build
 from paddleflow.wire.logs import choice_to_wire, chunk_from_wire, info_from_wire, read_request
 
@@ -35,27 +31,19 @@ class Logs:
         When a stream breaks it goes on by itself, with the byte after the last one that was told.
         """
         request = read_request(id, options)
-        progress = Progress.begin("")
         told: dict[LogReplica, log_pb2.LogPosition] = {}
-        while True:
-            try:
-                async with aclosing(self._session.stream(self._stub.ReadLog, request)) as messages:
-                    async for message in messages:
-                        chunk = chunk_from_wire(message)
-                        told[chunk.replica] = message.position
-                        progress = progress.advanced("", caught_up=True)
-                        yield chunk
-                return
-            except Problem as problem:
-                now = time.monotonic()
-                progress = progress.failed(now)
-                step = next_step(problem, can_log_in=self._session.can_log_in)
-                if progress.gives_up(step, now, self._session.connection.patience):
-                    raise
-                delay = max(progress.delay(secrets.SystemRandom().random()), problem.retry_after or 0.0)
-            del request.positions[:]
-            request.positions.extend(told.values())
-            await asyncio.sleep(delay)
+
+        def begin() -> AsyncGenerator[log_pb2.ReadLogResponse, None]:
+            if told:
+                del request.positions[:]
+                request.positions.extend(told.values())
+            return self._session.stream(self._stub.ReadLog, request)
+
+        async with aclosing(resuming(self._session, begin)) as messages:
+            async for message in messages:
+                chunk = chunk_from_wire(message)
+                told[chunk.replica] = message.position
+                yield chunk
 
     def info(self, id: str, **chosen: Unpack[LogChoice]) -> AsyncIterator[LogInfo]:  # noqa: A002 -- the word of the contract
         """How much there is to read of each replica; fetches page after page."""

@@ -147,6 +147,8 @@ class Workload:
     """How long its processes have between the word to stop and the kill."""
     min_run_time: timedelta = timedelta()
     """As long as it has not run this long, its minimum is not taken for others' sake."""
+    revision: int = 0
+    """Counts what was asked for one after the other, by whoever asks; 0 if nobody counts."""
     state: WorkloadState = WorkloadState.UNSPECIFIED
     """Output only, as is all that follows."""
     pending_reason: PendingReason = PendingReason.UNSPECIFIED
@@ -201,7 +203,8 @@ class Requeued:
 
 
 WorkloadFact: TypeAlias = Workload | Admitted | Evicting | Released | Requeued
-"""What a watch tells of a workload: how it stands at the beginning or was submitted, or what has happened to it."""
+"""What a watch tells of a workload: how it stands at the beginning, or waits after it was submitted or changed, or what
+has happened to it."""
 
 
 @dataclass(frozen=True, slots=True)

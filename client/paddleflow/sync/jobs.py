@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from typing import Unpack
 
 import grpc
@@ -15,6 +16,7 @@ from paddleflow.models.pages import Page
 from paddleflow.models.watches import Bookmark, Change, ChangeKind, Reset, WatchItem
 from paddleflow.problems import JobNotFound
 from paddleflow.sync.pages import every
+from paddleflow.sync.resuming import resuming
 from paddleflow.sync.session import Session
 from paddleflow.sync.watch import watch
 from paddleflow.wire.base import build
@@ -151,6 +153,22 @@ class Jobs:
             [happening_from_wire(each) for each in reply.happenings],
             str(reply.happenings[-1].number) if reply.more else "",
         )
+
+    def watch_happenings(self, id: str, *, after: int = 0) -> Iterator[Happening]:  # noqa: A002 -- as above
+        """What happened to a job after the happening of this number, and what happens, until the job is over.
+
+        When the stream breaks it goes on by itself, behind the last happening that was told.
+        """
+        request = build(job_pb2.WatchHappeningsRequest, id=id, after=after, follow=True)
+
+        def begin() -> Generator[job_pb2.WatchHappeningsResponse, None]:
+            return self._session.stream(self._stub.WatchHappenings, request)
+
+        with closing(resuming(self._session, begin)) as messages:
+            for message in messages:
+                for happening in message.happenings:
+                    request.after = happening.number
+                    yield happening_from_wire(happening)
 
     def watch(
         self,

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import secrets
-import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from typing import Unpack
 
@@ -14,9 +12,8 @@ import grpc
 from paddleflow.job.v1 import log_pb2, log_pb2_grpc
 from paddleflow.models.logs import LogChoice, LogChunk, LogInfo, LogOptions, LogReplica
 from paddleflow.models.pages import Page
-from paddleflow.problems import Problem
-from paddleflow.resumption import Progress, next_step
 from paddleflow.sync.pages import every
+from paddleflow.sync.resuming import resuming
 from paddleflow.sync.session import Session
 from paddleflow.wire.base import build
 from paddleflow.wire.logs import choice_to_wire, chunk_from_wire, info_from_wire, read_request
@@ -35,27 +32,19 @@ class Logs:
         When a stream breaks it goes on by itself, with the byte after the last one that was told.
         """
         request = read_request(id, options)
-        progress = Progress.begin("")
         told: dict[LogReplica, log_pb2.LogPosition] = {}
-        while True:
-            try:
-                with closing(self._session.stream(self._stub.ReadLog, request)) as messages:
-                    for message in messages:
-                        chunk = chunk_from_wire(message)
-                        told[chunk.replica] = message.position
-                        progress = progress.advanced("", caught_up=True)
-                        yield chunk
-                return
-            except Problem as problem:
-                now = time.monotonic()
-                progress = progress.failed(now)
-                step = next_step(problem, can_log_in=self._session.can_log_in)
-                if progress.gives_up(step, now, self._session.connection.patience):
-                    raise
-                delay = max(progress.delay(secrets.SystemRandom().random()), problem.retry_after or 0.0)
-            del request.positions[:]
-            request.positions.extend(told.values())
-            time.sleep(delay)
+
+        def begin() -> Generator[log_pb2.ReadLogResponse, None]:
+            if told:
+                del request.positions[:]
+                request.positions.extend(told.values())
+            return self._session.stream(self._stub.ReadLog, request)
+
+        with closing(resuming(self._session, begin)) as messages:
+            for message in messages:
+                chunk = chunk_from_wire(message)
+                told[chunk.replica] = message.position
+                yield chunk
 
     def info(self, id: str, **chosen: Unpack[LogChoice]) -> Iterator[LogInfo]:  # noqa: A002 -- the word of the contract
         """How much there is to read of each replica; fetches page after page."""

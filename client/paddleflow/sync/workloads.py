@@ -80,6 +80,15 @@ class Workloads:
         reply = self._session.change(self._stub.ResizeWorkload, request, request_id)
         return workload_from_wire(reply.workload)
 
+    def update(self, key: WorkloadKey, priority: int, *, revision: int = 0, request_id: str = "") -> Workload:
+        """Changes the priority of a workload that waits; the key must name the attempt.
+
+        With a revision, nothing is changed unless it is higher than the workload's.
+        """
+        request = build(admission_pb2.UpdateWorkloadRequest, key=key_to_wire(key), priority=priority, revision=revision)
+        reply = self._session.change(self._stub.UpdateWorkload, request, request_id)
+        return workload_from_wire(reply.workload)
+
     def report_running(self, reports: Iterable[RunningReport], *, request_id: str = "") -> None:
         """Says that workloads have begun to run, at most 1000 at once; unknown ones are passed over."""
         request = build(admission_pb2.ReportRunningRequest, reports=[report_to_wire(each) for each in reports])

@@ -47,6 +47,7 @@ def workload_to_wire(workload: Workload) -> workload_pb2.Workload:
         roles=[_role_to_wire(role) for role in workload.roles],
         grace_period=duration_to_wire("grace_period", workload.grace_period),
         min_run_time=duration_to_wire("min_run_time", workload.min_run_time),
+        revision=workload.revision,
     )
 
 
@@ -59,6 +60,7 @@ def workload_from_wire(workload: workload_pb2.Workload) -> Workload:
         priority=workload.priority,
         grace_period=workload.grace_period.ToTimedelta(),
         min_run_time=workload.min_run_time.ToTimedelta(),
+        revision=workload.revision,
         state=STATE.member(workload.state),
         pending_reason=REASON.member(workload.pending_reason),
         admitted=_admitted_from_wire(workload.admitted) if workload.HasField("admitted") else None,
@@ -76,6 +78,8 @@ def fact_from_wire(event: workload_pb2.WorkloadEvent) -> WorkloadFact | None:
     match event.WhichOneof("fact"):
         case "submitted":
             return workload_from_wire(event.submitted)
+        case "updated":
+            return workload_from_wire(event.updated)
         case "admitted":
             return _admitted_from_wire(event.admitted)
         case "evicting":

@@ -12,13 +12,15 @@ from importlib.resources import files
 
 from paddleflow.channel import open_channel
 from paddleflow.common.v1 import event_pb2_grpc
-from paddleflow.job.v1 import job_pb2_grpc, log_pb2_grpc, spec_pb2
+from paddleflow.job.v1 import job_pb2_grpc, log_pb2_grpc, shard_pb2_grpc, spec_pb2
 from pf_job.driving.book import Book
 from pf_job.driving.hearing import QueueEvents
 from pf_job.driving.loops import Driver
+from pf_job.driving.passes import Entrance, Passes
 from pf_job.driving.peers_grpc import RemoteAdmission
 from pf_job.driving.preparing import Launches
 from pf_job.jobs.convert import encode
+from pf_job.jobs.following import Following
 from pf_job.jobs.postgres import PostgresJobStore
 from pf_job.jobs.service import Jobs
 from pf_job.jobs.servicer import JobServicer
@@ -31,6 +33,10 @@ from pf_job.peers_grpc import RemoteFilesystems, RemoteQueues
 from pf_job.runtimes.local.adapter import LocalRuntime
 from pf_job.runtimes.local.settings import RunnerSettings
 from pf_job.runtimes.port import Runtime
+from pf_job.shards.postgres import PostgresShardStore
+from pf_job.shards.service import Shards
+from pf_job.shards.servicer import ShardServicer
+from pf_job.shards.together import Together
 from pf_job.settings import JobSettings, LocalSettings
 from pf_job.specs.convert import given_spec, spec_message
 from pf_job.specs.domain import JobSpec
@@ -73,8 +79,7 @@ class Parts:
 async def main(settings: JobSettings, stop: Stop) -> None:
     """Runs the service until it is told to stop."""
     async with _parts(settings) as parts, _runtimes(settings.local) as runtimes:
-        logs = Logs(runtimes, parts.ground.clock, stop.asked)
-        await serve(_server(settings, parts, logs), _loops(settings, parts, runtimes), stop)
+        await serve(_server(settings, parts, runtimes, stop), _loops(settings, parts, runtimes), stop)
 
 
 @asynccontextmanager
@@ -105,16 +110,19 @@ async def _runtimes(settings: LocalSettings) -> AsyncIterator[Mapping[str, Runti
         await local.close()
 
 
-def _server(settings: JobSettings, parts: Parts, logs: Logs) -> ServiceServer:
+def _server(settings: JobSettings, parts: Parts, runtimes: Mapping[str, Runtime], stop: Stop) -> ServiceServer:
     service = member_service(parts.base)
     server = ServiceServer(settings.server, service)
-    server.add(job_pb2_grpc.add_JobServiceServicer_to_server, _servicer(settings, parts, service))
+    server.add(job_pb2_grpc.add_JobServiceServicer_to_server, _servicer(settings, parts, service, stop))
+    logs = Logs(runtimes, parts.ground.clock, stop.asked)
     server.add(log_pb2_grpc.add_LogServiceServicer_to_server, _log_servicer(parts, service, logs))
+    server.add(shard_pb2_grpc.add_ShardServiceServicer_to_server, _shard_servicer(parts, service))
     return server
 
 
-def _servicer(settings: JobSettings, parts: Parts, service: Service) -> JobServicer:
+def _servicer(settings: JobSettings, parts: Parts, service: Service, stop: Stop) -> JobServicer:
     store, queues = parts.store, parts.queues
+    jobs = Jobs(store=store, queues=queues)
     return JobServicer(
         database=service.database,
         mutations=Mutations(service.database, service.secret),
@@ -122,7 +130,15 @@ def _servicer(settings: JobSettings, parts: Parts, service: Service) -> JobServi
         watches=service.watches,
         tellers=Tellers(store=store, queues=queues),
         store=store,
-        jobs=Jobs(store=store, queues=queues),
+        jobs=jobs,
+        following=Following(
+            database=service.database,
+            store=store,
+            jobs=jobs,
+            recheck=service.authenticator.recheck,
+            clock=parts.ground.clock,
+            closing=stop.asked,
+        ),
         taking=Taking(queues=queues, filesystems=parts.filesystems, kept=settings.kept_jobs),
         clock=parts.ground.clock,
     )
@@ -139,11 +155,40 @@ def _log_servicer(parts: Parts, service: Service, logs: Logs) -> LogServicer:
     )
 
 
+def _shard_servicer(parts: Parts, service: Service) -> ShardServicer:
+    store, jobs = PostgresShardStore(), Jobs(store=parts.store, queues=parts.queues)
+    shards = Shards(store=store, kept=parts.store, jobs=jobs)
+    return ShardServicer(
+        database=service.database,
+        mutations=Mutations(service.database, service.secret),
+        lists=Lists(tokens=service.page_tokens),
+        store=store,
+        shards=shards,
+        together=Together(database=service.database, shards=shards),
+    )
+
+
+def _passes(settings: JobSettings, parts: Parts) -> Passes:
+    signer = Signer(settings.signing_key.reveal().encode())
+    installation, clock = parts.base.member.installation, parts.ground.clock
+    return Passes(signer=signer, installation=installation, entrance=_entrance(settings), clock=clock)
+
+
+def _entrance(settings: JobSettings) -> Entrance | None:
+    """Where replicas reach this service; None if they cannot."""
+    tls, listen = settings.server.tls, settings.server.listen
+    fixed = (advertised(place) for place in listen if not place.startswith("unix:") and not place.endswith(":0"))
+    endpoint = settings.local.endpoint or next(fixed, "")
+    if not endpoint or tls.client_ca is not None:
+        return None
+    return Entrance(endpoint, (tls.ca.read_text() if tls.ca else "") if tls.enabled else None)
+
+
 def _loops(settings: JobSettings, parts: Parts, runtimes: Mapping[str, Runtime]) -> Loops:
     """One instance drives the jobs; one does the chores."""
     ground, address = parts.ground, settings.server.listen[0]
     bus = RedisStream(open_redis(settings.redis.reveal()), QUEUE)
-    launches = Launches(parts.filesystems, settings.local.everybody)
+    launches = Launches(parts.filesystems, parts.queues, _passes(settings, parts), settings.local.everybody)
 
     async def drive(lease: Lease) -> None:
         await _drive(parts, runtimes, launches, bus, lease)

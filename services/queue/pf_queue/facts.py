@@ -6,7 +6,7 @@ from pf_kit.events import Fact
 from pf_queue.accounts import convert as accounts
 from pf_queue.accounts.domain import GrantChanged, UserChanged
 from pf_queue.admission import convert as admission
-from pf_queue.admission.domain import Admitted, Evicting, Released, Requeued, Submitted
+from pf_queue.admission.domain import Admitted, Evicting, Released, Requeued, Submitted, Updated
 from pf_queue.clusters import convert as clusters
 from pf_queue.clusters.domain import ClusterChanged, FlavourChanged
 from pf_queue.quota import convert as quota
@@ -22,7 +22,7 @@ def encode(event: object) -> Fact:
             return clusters.fact(event)
         case QueueChanged():
             return quota.fact(event)
-        case Submitted() | Admitted() | Evicting() | Released() | Requeued():
+        case Submitted() | Admitted() | Evicting() | Released() | Requeued() | Updated():
             return admission.fact(event)
         case _:
             raise TypeError(f"{type(event).__name__} is no event of this service")

@@ -1201,3 +1201,57 @@ class ListHappeningsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListHappeningsResponse: _TypeAlias = ListHappeningsResponse  # noqa: Y015
+
+@_typing.final
+class WatchHappeningsRequest(_message.Message):
+    """Asks to be told what happens to a job."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    FOLLOW_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """The job's id."""
+    after: _builtins.int
+    """Only what happened after the one of this number."""
+    follow: _builtins.bool
+    """True to wait for what will happen, until the job is over."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        after: _builtins.int = ...,
+        follow: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "follow", b"follow", "id", b"id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchHappeningsRequest: _TypeAlias = WatchHappeningsRequest  # noqa: Y015
+
+@_typing.final
+class WatchHappeningsResponse(_message.Message):
+    """What happened to a job, a part of it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HAPPENINGS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def happenings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Happening]:
+        """Oldest first; at least one."""
+
+    def __init__(
+        self,
+        *,
+        happenings: _abc.Iterable[Global___Happening] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["happenings", b"happenings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchHappeningsResponse: _TypeAlias = WatchHappeningsResponse  # noqa: Y015

@@ -88,6 +88,11 @@ class JobServiceStub(object):
                 request_serializer=paddleflow_dot_job_dot_v1_dot_job__pb2.ListHappeningsRequest.SerializeToString,
                 response_deserializer=paddleflow_dot_job_dot_v1_dot_job__pb2.ListHappeningsResponse.FromString,
                 _registered_method=True)
+        self.WatchHappenings = channel.unary_stream(
+                '/paddleflow.job.v1.JobService/WatchHappenings',
+                request_serializer=paddleflow_dot_job_dot_v1_dot_job__pb2.WatchHappeningsRequest.SerializeToString,
+                response_deserializer=paddleflow_dot_job_dot_v1_dot_job__pb2.WatchHappeningsResponse.FromString,
+                _registered_method=True)
 
 
 class JobServiceServicer(object):
@@ -214,6 +219,23 @@ class JobServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def WatchHappenings(self, request, context):
+        """WatchHappenings streams what happened to a job, oldest first; with `follow` also what happens from then on, until the job is over. To go on after a break, send the number of the last
+        happening that was received as `after`: nothing is told twice then, and nothing is left out.
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+        | no such job, or not the caller's to see, or it is deleted meanwhile | NOT_FOUND | JOB_NOT_FOUND | – |
+        | the caller has too many streams, or the server has | RESOURCE_EXHAUSTED | TOO_MANY_CALLS, OVERLOADED | end one; or retry after the delay |
+        | the caller does not read for a minute | RESOURCE_EXHAUSTED | WATCH_TOO_SLOW | go on with `after` |
+        | the server stops | UNAVAILABLE | SHUTTING_DOWN | go on with `after` |
+        | the caller's token ends or is revoked | UNAUTHENTICATED | TOKEN_EXPIRED, TOKEN_REVOKED | log in, go on with `after` |
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_JobServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -266,6 +288,11 @@ def add_JobServiceServicer_to_server(servicer, server):
                     servicer.ListHappenings,
                     request_deserializer=paddleflow_dot_job_dot_v1_dot_job__pb2.ListHappeningsRequest.FromString,
                     response_serializer=paddleflow_dot_job_dot_v1_dot_job__pb2.ListHappeningsResponse.SerializeToString,
+            ),
+            'WatchHappenings': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchHappenings,
+                    request_deserializer=paddleflow_dot_job_dot_v1_dot_job__pb2.WatchHappeningsRequest.FromString,
+                    response_serializer=paddleflow_dot_job_dot_v1_dot_job__pb2.WatchHappeningsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -542,6 +569,33 @@ class JobService(object):
             '/paddleflow.job.v1.JobService/ListHappenings',
             paddleflow_dot_job_dot_v1_dot_job__pb2.ListHappeningsRequest.SerializeToString,
             paddleflow_dot_job_dot_v1_dot_job__pb2.ListHappeningsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WatchHappenings(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/paddleflow.job.v1.JobService/WatchHappenings',
+            paddleflow_dot_job_dot_v1_dot_job__pb2.WatchHappeningsRequest.SerializeToString,
+            paddleflow_dot_job_dot_v1_dot_job__pb2.WatchHappeningsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -112,6 +112,19 @@ class JobServiceStub:
     """
     ListHappenings: _grpc.UnaryUnaryMultiCallable[_job_pb2.ListHappeningsRequest, _job_pb2.ListHappeningsResponse]
     """ListHappenings returns what happened to a job, oldest first. Idempotent. Fails like ListTasks."""
+    WatchHappenings: _grpc.UnaryStreamMultiCallable[_job_pb2.WatchHappeningsRequest, _job_pb2.WatchHappeningsResponse]
+    """WatchHappenings streams what happened to a job, oldest first; with `follow` also what happens from then on, until the job is over. To go on after a break, send the number of the last
+    happening that was received as `after`: nothing is told twice then, and nothing is left out.
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+    | no such job, or not the caller's to see, or it is deleted meanwhile | NOT_FOUND | JOB_NOT_FOUND | – |
+    | the caller has too many streams, or the server has | RESOURCE_EXHAUSTED | TOO_MANY_CALLS, OVERLOADED | end one; or retry after the delay |
+    | the caller does not read for a minute | RESOURCE_EXHAUSTED | WATCH_TOO_SLOW | go on with `after` |
+    | the server stops | UNAVAILABLE | SHUTTING_DOWN | go on with `after` |
+    | the caller's token ends or is revoked | UNAUTHENTICATED | TOKEN_EXPIRED, TOKEN_REVOKED | log in, go on with `after` |
+    """
 
 @_typing.type_check_only
 class JobServiceAsyncStub(JobServiceStub):
@@ -197,6 +210,19 @@ class JobServiceAsyncStub(JobServiceStub):
     """
     ListHappenings: _aio.UnaryUnaryMultiCallable[_job_pb2.ListHappeningsRequest, _job_pb2.ListHappeningsResponse]  # type: ignore[assignment]
     """ListHappenings returns what happened to a job, oldest first. Idempotent. Fails like ListTasks."""
+    WatchHappenings: _aio.UnaryStreamMultiCallable[_job_pb2.WatchHappeningsRequest, _job_pb2.WatchHappeningsResponse]  # type: ignore[assignment]
+    """WatchHappenings streams what happened to a job, oldest first; with `follow` also what happens from then on, until the job is over. To go on after a break, send the number of the last
+    happening that was received as `after`: nothing is told twice then, and nothing is left out.
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+    | no such job, or not the caller's to see, or it is deleted meanwhile | NOT_FOUND | JOB_NOT_FOUND | – |
+    | the caller has too many streams, or the server has | RESOURCE_EXHAUSTED | TOO_MANY_CALLS, OVERLOADED | end one; or retry after the delay |
+    | the caller does not read for a minute | RESOURCE_EXHAUSTED | WATCH_TOO_SLOW | go on with `after` |
+    | the server stops | UNAVAILABLE | SHUTTING_DOWN | go on with `after` |
+    | the caller's token ends or is revoked | UNAUTHENTICATED | TOKEN_EXPIRED, TOKEN_REVOKED | log in, go on with `after` |
+    """
 
 class JobServiceServicer(metaclass=_abc_1.ABCMeta):
     """JobService runs jobs: single ones, distributed ones, and workflows of others.
@@ -339,5 +365,24 @@ class JobServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_job_pb2.ListHappeningsResponse, _abc.Awaitable[_job_pb2.ListHappeningsResponse]]:
         """ListHappenings returns what happened to a job, oldest first. Idempotent. Fails like ListTasks."""
+
+    @_abc_1.abstractmethod
+    def WatchHappenings(
+        self,
+        request: _job_pb2.WatchHappeningsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_job_pb2.WatchHappeningsResponse], _abc.AsyncIterator[_job_pb2.WatchHappeningsResponse]]:
+        """WatchHappenings streams what happened to a job, oldest first; with `follow` also what happens from then on, until the job is over. To go on after a break, send the number of the last
+        happening that was received as `after`: nothing is told twice then, and nothing is left out.
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+        | no such job, or not the caller's to see, or it is deleted meanwhile | NOT_FOUND | JOB_NOT_FOUND | – |
+        | the caller has too many streams, or the server has | RESOURCE_EXHAUSTED | TOO_MANY_CALLS, OVERLOADED | end one; or retry after the delay |
+        | the caller does not read for a minute | RESOURCE_EXHAUSTED | WATCH_TOO_SLOW | go on with `after` |
+        | the server stops | UNAVAILABLE | SHUTTING_DOWN | go on with `after` |
+        | the caller's token ends or is revoked | UNAUTHENTICATED | TOKEN_EXPIRED, TOKEN_REVOKED | log in, go on with `after` |
+        """
 
 def add_JobServiceServicer_to_server(servicer: JobServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

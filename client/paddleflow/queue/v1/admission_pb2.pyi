@@ -361,6 +361,66 @@ class ResizeWorkloadResponse(_message.Message):
 Global___ResizeWorkloadResponse: _TypeAlias = ResizeWorkloadResponse  # noqa: Y015
 
 @_typing.final
+class UpdateWorkloadRequest(_message.Message):
+    """Asks to change a workload that waits."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KEY_FIELD_NUMBER: _builtins.int
+    PRIORITY_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    priority: _builtins.int
+    """Its new priority, as in Workload."""
+    revision: _builtins.int
+    """See Workload: the change is passed over unless this is higher than the workload's. 0 to change it in any case."""
+    request_id: _builtins.str
+    """Makes a retry safe: at most 64 characters, unique to this request. The revision does so too."""
+    @_builtins.property
+    def key(self) -> _workload_pb2.WorkloadKey:
+        """Which workload."""
+
+    def __init__(
+        self,
+        *,
+        key: _workload_pb2.WorkloadKey | None = ...,
+        priority: _builtins.int = ...,
+        revision: _builtins.int = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["key", b"key"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "priority", b"priority", "request_id", b"request_id", "revision", b"revision"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UpdateWorkloadRequest: _TypeAlias = UpdateWorkloadRequest  # noqa: Y015
+
+@_typing.final
+class UpdateWorkloadResponse(_message.Message):
+    """The workload is changed, or was changed later already."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WORKLOAD_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def workload(self) -> _workload_pb2.Workload:
+        """The workload after it."""
+
+    def __init__(
+        self,
+        *,
+        workload: _workload_pb2.Workload | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["workload", b"workload"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["workload", b"workload"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UpdateWorkloadResponse: _TypeAlias = UpdateWorkloadResponse  # noqa: Y015
+
+@_typing.final
 class ReportRunningRequest(_message.Message):
     """Says that workloads run."""
 

@@ -56,6 +56,11 @@ class AdmissionServiceStub(object):
                 request_serializer=paddleflow_dot_queue_dot_v1_dot_admission__pb2.ResizeWorkloadRequest.SerializeToString,
                 response_deserializer=paddleflow_dot_queue_dot_v1_dot_admission__pb2.ResizeWorkloadResponse.FromString,
                 _registered_method=True)
+        self.UpdateWorkload = channel.unary_unary(
+                '/paddleflow.queue.v1.AdmissionService/UpdateWorkload',
+                request_serializer=paddleflow_dot_queue_dot_v1_dot_admission__pb2.UpdateWorkloadRequest.SerializeToString,
+                response_deserializer=paddleflow_dot_queue_dot_v1_dot_admission__pb2.UpdateWorkloadResponse.FromString,
+                _registered_method=True)
         self.ReportRunning = channel.unary_unary(
                 '/paddleflow.queue.v1.AdmissionService/ReportRunning',
                 request_serializer=paddleflow_dot_queue_dot_v1_dot_admission__pb2.ReportRunningRequest.SerializeToString,
@@ -133,7 +138,7 @@ class AdmissionServiceServicer(object):
         | the queue is closing or closed | FAILED_PRECONDITION | QUEUE_STATE | choose another queue |
         | it asks for more than there can ever be for it | FAILED_PRECONDITION | NEVER_FITS | ask for less, or raise what the message names |
         | a resource that the queue does not have | FAILED_PRECONDITION | RESOURCE_NOT_DECLARED | – |
-        | the key was submitted with other content | ALREADY_EXISTS | WORKLOAD_EXISTS | use the next attempt |
+        | the key was submitted with other content than priority and revision | ALREADY_EXISTS | WORKLOAD_EXISTS | use the next attempt |
         | another attempt of the job is not over | ALREADY_EXISTS | WORKLOAD_EXISTS | release that one first |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -168,6 +173,19 @@ class AdmissionServiceServicer(object):
         | no such workload | NOT_FOUND | WORKLOAD_NOT_FOUND | – |
         | `grant_id` is not what the workload holds | FAILED_PRECONDITION | GRANT_MISMATCH | read the workload |
         | more surplus than it holds, or not in its steps, or it is set aside | FAILED_PRECONDITION | WORKLOAD_STATE | surplus is given, not taken; release what is set aside |
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UpdateWorkload(self, request, context):
+        """UpdateWorkload changes the priority of a workload that waits or is held. Room that is kept for it stays so. Idempotent: a change that is no later than the last one is passed over.
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+        | no such workload | NOT_FOUND | WORKLOAD_NOT_FOUND | – |
+        | it does not wait, or it is set aside | FAILED_PRECONDITION | WORKLOAD_STATE | – |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -296,6 +314,11 @@ def add_AdmissionServiceServicer_to_server(servicer, server):
                     servicer.ResizeWorkload,
                     request_deserializer=paddleflow_dot_queue_dot_v1_dot_admission__pb2.ResizeWorkloadRequest.FromString,
                     response_serializer=paddleflow_dot_queue_dot_v1_dot_admission__pb2.ResizeWorkloadResponse.SerializeToString,
+            ),
+            'UpdateWorkload': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateWorkload,
+                    request_deserializer=paddleflow_dot_queue_dot_v1_dot_admission__pb2.UpdateWorkloadRequest.FromString,
+                    response_serializer=paddleflow_dot_queue_dot_v1_dot_admission__pb2.UpdateWorkloadResponse.SerializeToString,
             ),
             'ReportRunning': grpc.unary_unary_rpc_method_handler(
                     servicer.ReportRunning,
@@ -436,6 +459,33 @@ class AdmissionService(object):
             '/paddleflow.queue.v1.AdmissionService/ResizeWorkload',
             paddleflow_dot_queue_dot_v1_dot_admission__pb2.ResizeWorkloadRequest.SerializeToString,
             paddleflow_dot_queue_dot_v1_dot_admission__pb2.ResizeWorkloadResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpdateWorkload(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/paddleflow.queue.v1.AdmissionService/UpdateWorkload',
+            paddleflow_dot_queue_dot_v1_dot_admission__pb2.UpdateWorkloadRequest.SerializeToString,
+            paddleflow_dot_queue_dot_v1_dot_admission__pb2.UpdateWorkloadResponse.FromString,
             options,
             channel_credentials,
             insecure,

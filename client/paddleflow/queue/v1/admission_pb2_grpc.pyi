@@ -55,7 +55,7 @@ class AdmissionServiceStub:
     | the queue is closing or closed | FAILED_PRECONDITION | QUEUE_STATE | choose another queue |
     | it asks for more than there can ever be for it | FAILED_PRECONDITION | NEVER_FITS | ask for less, or raise what the message names |
     | a resource that the queue does not have | FAILED_PRECONDITION | RESOURCE_NOT_DECLARED | – |
-    | the key was submitted with other content | ALREADY_EXISTS | WORKLOAD_EXISTS | use the next attempt |
+    | the key was submitted with other content than priority and revision | ALREADY_EXISTS | WORKLOAD_EXISTS | use the next attempt |
     | another attempt of the job is not over | ALREADY_EXISTS | WORKLOAD_EXISTS | release that one first |
     """
     ReleaseWorkloads: _grpc.UnaryUnaryMultiCallable[_admission_pb2.ReleaseWorkloadsRequest, _admission_pb2.ReleaseWorkloadsResponse]
@@ -82,6 +82,15 @@ class AdmissionServiceStub:
     | no such workload | NOT_FOUND | WORKLOAD_NOT_FOUND | – |
     | `grant_id` is not what the workload holds | FAILED_PRECONDITION | GRANT_MISMATCH | read the workload |
     | more surplus than it holds, or not in its steps, or it is set aside | FAILED_PRECONDITION | WORKLOAD_STATE | surplus is given, not taken; release what is set aside |
+    """
+    UpdateWorkload: _grpc.UnaryUnaryMultiCallable[_admission_pb2.UpdateWorkloadRequest, _admission_pb2.UpdateWorkloadResponse]
+    """UpdateWorkload changes the priority of a workload that waits or is held. Room that is kept for it stays so. Idempotent: a change that is no later than the last one is passed over.
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+    | no such workload | NOT_FOUND | WORKLOAD_NOT_FOUND | – |
+    | it does not wait, or it is set aside | FAILED_PRECONDITION | WORKLOAD_STATE | – |
     """
     ReportRunning: _grpc.UnaryUnaryMultiCallable[_admission_pb2.ReportRunningRequest, _admission_pb2.ReportRunningResponse]
     """ReportRunning says that workloads have begun to run, which starts their minimum run time. Idempotent; unknown workloads and old grants are passed over.
@@ -173,7 +182,7 @@ class AdmissionServiceAsyncStub(AdmissionServiceStub):
     | the queue is closing or closed | FAILED_PRECONDITION | QUEUE_STATE | choose another queue |
     | it asks for more than there can ever be for it | FAILED_PRECONDITION | NEVER_FITS | ask for less, or raise what the message names |
     | a resource that the queue does not have | FAILED_PRECONDITION | RESOURCE_NOT_DECLARED | – |
-    | the key was submitted with other content | ALREADY_EXISTS | WORKLOAD_EXISTS | use the next attempt |
+    | the key was submitted with other content than priority and revision | ALREADY_EXISTS | WORKLOAD_EXISTS | use the next attempt |
     | another attempt of the job is not over | ALREADY_EXISTS | WORKLOAD_EXISTS | release that one first |
     """
     ReleaseWorkloads: _aio.UnaryUnaryMultiCallable[_admission_pb2.ReleaseWorkloadsRequest, _admission_pb2.ReleaseWorkloadsResponse]  # type: ignore[assignment]
@@ -200,6 +209,15 @@ class AdmissionServiceAsyncStub(AdmissionServiceStub):
     | no such workload | NOT_FOUND | WORKLOAD_NOT_FOUND | – |
     | `grant_id` is not what the workload holds | FAILED_PRECONDITION | GRANT_MISMATCH | read the workload |
     | more surplus than it holds, or not in its steps, or it is set aside | FAILED_PRECONDITION | WORKLOAD_STATE | surplus is given, not taken; release what is set aside |
+    """
+    UpdateWorkload: _aio.UnaryUnaryMultiCallable[_admission_pb2.UpdateWorkloadRequest, _admission_pb2.UpdateWorkloadResponse]  # type: ignore[assignment]
+    """UpdateWorkload changes the priority of a workload that waits or is held. Room that is kept for it stays so. Idempotent: a change that is no later than the last one is passed over.
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+    | no such workload | NOT_FOUND | WORKLOAD_NOT_FOUND | – |
+    | it does not wait, or it is set aside | FAILED_PRECONDITION | WORKLOAD_STATE | – |
     """
     ReportRunning: _aio.UnaryUnaryMultiCallable[_admission_pb2.ReportRunningRequest, _admission_pb2.ReportRunningResponse]  # type: ignore[assignment]
     """ReportRunning says that workloads have begun to run, which starts their minimum run time. Idempotent; unknown workloads and old grants are passed over.
@@ -294,7 +312,7 @@ class AdmissionServiceServicer(metaclass=_abc_1.ABCMeta):
         | the queue is closing or closed | FAILED_PRECONDITION | QUEUE_STATE | choose another queue |
         | it asks for more than there can ever be for it | FAILED_PRECONDITION | NEVER_FITS | ask for less, or raise what the message names |
         | a resource that the queue does not have | FAILED_PRECONDITION | RESOURCE_NOT_DECLARED | – |
-        | the key was submitted with other content | ALREADY_EXISTS | WORKLOAD_EXISTS | use the next attempt |
+        | the key was submitted with other content than priority and revision | ALREADY_EXISTS | WORKLOAD_EXISTS | use the next attempt |
         | another attempt of the job is not over | ALREADY_EXISTS | WORKLOAD_EXISTS | release that one first |
         """
 
@@ -333,6 +351,21 @@ class AdmissionServiceServicer(metaclass=_abc_1.ABCMeta):
         | no such workload | NOT_FOUND | WORKLOAD_NOT_FOUND | – |
         | `grant_id` is not what the workload holds | FAILED_PRECONDITION | GRANT_MISMATCH | read the workload |
         | more surplus than it holds, or not in its steps, or it is set aside | FAILED_PRECONDITION | WORKLOAD_STATE | surplus is given, not taken; release what is set aside |
+        """
+
+    @_abc_1.abstractmethod
+    def UpdateWorkload(
+        self,
+        request: _admission_pb2.UpdateWorkloadRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admission_pb2.UpdateWorkloadResponse, _abc.Awaitable[_admission_pb2.UpdateWorkloadResponse]]:
+        """UpdateWorkload changes the priority of a workload that waits or is held. Room that is kept for it stays so. Idempotent: a change that is no later than the last one is passed over.
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+        | no such workload | NOT_FOUND | WORKLOAD_NOT_FOUND | – |
+        | it does not wait, or it is set aside | FAILED_PRECONDITION | WORKLOAD_STATE | – |
         """
 
     @_abc_1.abstractmethod

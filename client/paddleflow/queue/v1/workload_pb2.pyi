@@ -234,6 +234,7 @@ class Workload(_message.Message):
     ADMITTED_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     REQUEUE_COUNT_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
     queue: _builtins.str
     """The queue it waits in."""
     user: _builtins.str
@@ -246,6 +247,8 @@ class Workload(_message.Message):
     """Output only. Why it waits; unset while it does not."""
     requeue_count: _builtins.int
     """Output only. How often it has been sent back to wait."""
+    revision: _builtins.int
+    """Counts what was asked for one after the other, by whoever asks: AdmissionService.UpdateWorkload passes over a change that is no later than the last. 0 if nobody counts."""
     @_builtins.property
     def key(self) -> Global___WorkloadKey:
         """Which attempt of which job."""
@@ -285,10 +288,11 @@ class Workload(_message.Message):
         admitted: Global___Admitted | None = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
         requeue_count: _builtins.int = ...,
+        revision: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["admitted", b"admitted", "create_time", b"create_time", "grace_period", b"grace_period", "key", b"key", "min_run_time", b"min_run_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["admitted", b"admitted", "create_time", b"create_time", "grace_period", b"grace_period", "key", b"key", "min_run_time", b"min_run_time", "pending_reason", b"pending_reason", "priority", b"priority", "queue", b"queue", "requeue_count", b"requeue_count", "roles", b"roles", "state", b"state", "user", b"user"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["admitted", b"admitted", "create_time", b"create_time", "grace_period", b"grace_period", "key", b"key", "min_run_time", b"min_run_time", "pending_reason", b"pending_reason", "priority", b"priority", "queue", b"queue", "requeue_count", b"requeue_count", "revision", b"revision", "roles", b"roles", "state", b"state", "user", b"user"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -575,6 +579,7 @@ class WorkloadEvent(_message.Message):
     EVICTING_FIELD_NUMBER: _builtins.int
     RELEASED_FIELD_NUMBER: _builtins.int
     REQUEUED_FIELD_NUMBER: _builtins.int
+    UPDATED_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def submitted(self) -> Global___Workload:
         """It was submitted and waits."""
@@ -595,6 +600,10 @@ class WorkloadEvent(_message.Message):
     def requeued(self) -> Global___Requeued:
         """It waits again."""
 
+    @_builtins.property
+    def updated(self) -> Global___Workload:
+        """It waits, and asks for something else than before."""
+
     def __init__(
         self,
         *,
@@ -603,12 +612,13 @@ class WorkloadEvent(_message.Message):
         evicting: Global___Evicting | None = ...,
         released: Global___Released | None = ...,
         requeued: Global___Requeued | None = ...,
+        updated: Global___Workload | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["admitted", b"admitted", "evicting", b"evicting", "fact", b"fact", "released", b"released", "requeued", b"requeued", "submitted", b"submitted"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["admitted", b"admitted", "evicting", b"evicting", "fact", b"fact", "released", b"released", "requeued", b"requeued", "submitted", b"submitted", "updated", b"updated"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["admitted", b"admitted", "evicting", b"evicting", "fact", b"fact", "released", b"released", "requeued", b"requeued", "submitted", b"submitted"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["admitted", b"admitted", "evicting", b"evicting", "fact", b"fact", "released", b"released", "requeued", b"requeued", "submitted", b"submitted", "updated", b"updated"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_fact: _TypeAlias = _typing.Literal["submitted", "admitted", "evicting", "released", "requeued"]  # noqa: Y015
+    _WhichOneofReturnType_fact: _TypeAlias = _typing.Literal["submitted", "admitted", "evicting", "released", "requeued", "updated"]  # noqa: Y015
     _WhichOneofArgType_fact: _TypeAlias = _typing.Literal["fact", b"fact"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_fact) -> _WhichOneofReturnType_fact | None: ...
 

@@ -19,6 +19,7 @@ from pf_job.jobs.convert import (
     task_message,
 )
 from pf_job.jobs.domain import Job
+from pf_job.jobs.following import Following
 from pf_job.jobs.service import Jobs, exists
 from pf_job.jobs.store import JobStore, job_lock, scope_lock
 from pf_job.jobs.taking import Draft, Taking
@@ -46,6 +47,7 @@ class JobServicer(job_pb2_grpc.JobServiceServicer):
         tellers: Tellers,
         store: JobStore,
         jobs: Jobs,
+        following: Following,
         taking: Taking,
         clock: Clock,
     ) -> None:
@@ -56,6 +58,7 @@ class JobServicer(job_pb2_grpc.JobServiceServicer):
         self._tellers = tellers
         self._store = store
         self._jobs = jobs
+        self._following = following
         self._taking = taking
         self._clock = clock
 
@@ -179,6 +182,14 @@ class JobServicer(job_pb2_grpc.JobServiceServicer):
         view, caller, size = self._database.newest, current_call().principal, page_size(request.page_size)
         found = await self._jobs.happenings(view, caller, request.id, request.after, size + 1)
         return job_pb2.ListHappeningsResponse(happenings=map(happening_message, found[:size]), more=len(found) > size)
+
+    async def WatchHappenings(
+        self, request: job_pb2.WatchHappeningsRequest, _context: object
+    ) -> AsyncIterator[job_pb2.WatchHappeningsResponse]:
+        caller = current_call().principal
+        found = self._following.happenings(caller, request.id, request.after, follow=request.follow)
+        async for happenings in found:
+            yield job_pb2.WatchHappeningsResponse(happenings=map(happening_message, happenings))
 
     async def _ready(self, caller: Principal, draft: Draft) -> Job | Problem:
         """A job that can be kept, or why it cannot be taken."""

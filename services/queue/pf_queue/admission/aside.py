@@ -58,7 +58,7 @@ def _fault(record: Record, id_: str, queue: str) -> str:
 def _numbers(record: Record) -> Sequence[object]:
     spec, running = record.spec, record.running
     times = (spec.grace, spec.min_run, record.submitted, record.not_before, record.since, record.start_by)
-    counts = (record.number, record.requeues, record.grant_version, record.admission, record.version)
+    counts = (record.number, record.requeues, record.grant_version, record.admission, record.version, spec.revision)
     return (*times, *counts, abs(spec.priority), record.leave_by, record.kept_until, 0 if running is None else running)
 
 

@@ -25,6 +25,7 @@ from pf_queue.admission.domain import (
     RoleRequest,
     Spec,
     Submitted,
+    Updated,
     WorkloadFact,
     WorkloadState,
 )
@@ -96,6 +97,7 @@ def spec_of(message: workload_pb2.Workload) -> Spec:
         roles=tuple(_role_of(role) for role in message.roles),
         grace=_micros(message.grace_period),
         min_run=_micros(message.min_run_time),
+        revision=message.revision,
     )
 
 
@@ -126,6 +128,7 @@ def workload_message(record: Record, reason: Reason | None = None) -> workload_p
         state=STATES[record.state],
         create_time=timestamp(moment(record.submitted)),
         requeue_count=record.requeues,
+        revision=spec.revision,
     )
     if reason is not None:
         message.pending_reason = REASONS[reason]
@@ -186,6 +189,8 @@ def event_message(event: WorkloadFact) -> workload_pb2.WorkloadEvent:
     match event:
         case Submitted():
             return workload_pb2.WorkloadEvent(submitted=workload_message(record))
+        case Updated():
+            return workload_pb2.WorkloadEvent(updated=workload_message(record))
         case Admitted():
             return workload_pb2.WorkloadEvent(admitted=admitted_message(record))
         case Evicting(counts=counts, why=why, beneficiary=beneficiary):

@@ -80,6 +80,8 @@ class Spec:
     roles: tuple[RoleRequest, ...]
     grace: int = 0
     min_run: int = 0
+    revision: int = 0
+    """Grows with each change of what is asked for, as whoever asks counts them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +201,14 @@ class Requeued:
     record: Record
 
 
-WorkloadFact: TypeAlias = Submitted | Admitted | Evicting | Released | Requeued
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """A workload that waits asks for something else."""
+
+    record: Record
+
+
+WorkloadFact: TypeAlias = Submitted | Admitted | Evicting | Released | Requeued | Updated
 
 
 class DecisionKind(StrEnum):
@@ -242,6 +251,8 @@ class Effects:
     """Those of them that are new."""
     facts: list[WorkloadFact] = field(default_factory=list)
     decided: list[Decided] = field(default_factory=list)
+    revised: set[str] = field(default_factory=set)
+    """Those that have changed, and ask for something else than before."""
 
     def __bool__(self) -> bool:
         return bool(self.changed or self.facts or self.decided)

@@ -17,6 +17,7 @@ from paddleflow.problems import (
     WorkloadNotFound,
     WorkloadStateConflict,
 )
+from pf_queue.admission.changing import revised, smaller
 from pf_queue.admission.core.decisions import Admit, Book, Decision, Evict, Grow, Unbook
 from pf_queue.admission.core.pool import Pool, Tuning
 from pf_queue.admission.core.workloads import Why
@@ -35,6 +36,7 @@ from pf_queue.admission.domain import (
     Requeued,
     Spec,
     Submitted,
+    Updated,
     WorkloadState,
 )
 from pf_queue.admission.layout import Layout, PoolId
@@ -165,30 +167,29 @@ class Engine:
     def resize(self, key: Key, grant: str, left: Mapping[str, int]) -> Record:
         """A workload has given back surplus: so many replicas of each role are left above the least."""
         record = self._holding(key, grant)
-        has = {role.role: above for role, above in zip(record.spec.roles, record.surplus, strict=True)}
-        counts = tuple(above - left.get(role, above) for role, above in has.items())
-        for role, count in zip(record.spec.roles, counts, strict=True):
-            if count < 0 or count % role.step:
-                raise WorkloadStateConflict(
-                    f"the workload {key} has {has} replicas above its minimum;"
-                    f" it can give them back in steps of {role.step}, and gets more when there is room"
-                )
-        if not any(counts):
+        shrunk, counts = smaller(record, left)
+        if shrunk is record:
             return record
         self._pool(record.spec.queue).shrink(record.id, counts)
         self._touch(record)
-        shrinking = tuple(max(0, a - b) for a, b in zip(record.shrinking, counts, strict=True))
-        smaller = replace(
-            record,
-            surplus=tuple(above - count for above, count in zip(record.surplus, counts, strict=True)),
-            shrinking=shrinking,
-            leaves_for=record.leaves_for if any(shrinking) else "",
-            grant_version=record.grant_version + 1,
-            version=record.version + 1,
-        )
-        self._keep(smaller)
-        self._effects.facts.append(Released(smaller, counts))
-        return smaller
+        self._keep(shrunk)
+        self._effects.facts.append(Released(shrunk, counts))
+        return shrunk
+
+    def update(self, key: Key, priority: int, revision: int, now: int) -> Record:
+        """A workload that waits is of another priority, unless a later wish of whoever asks is known already."""
+        record = self._known(key)
+        updated = revised(record, priority, revision)
+        if updated is record:
+            return record
+        pool = self._pool(record.spec.queue)
+        if updated.state is WorkloadState.PENDING and updated.spec.priority != record.spec.priority:
+            pool.revise(workload_of(updated, pool.yard.tree.space), now)
+            self._touch(record)
+        self._keep(updated)
+        self._effects.revised.add(updated.id)
+        self._effects.facts.append(Updated(updated))
+        return updated
 
     def running(self, key: Key, grant: str, now: int) -> None:
         """A workload was seen running; what is unknown is passed over."""

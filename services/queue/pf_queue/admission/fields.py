@@ -51,6 +51,7 @@ def spec_violations(field: str, spec: Spec) -> Iterator[Violation]:
     if not _USER.fullmatch(spec.user):
         yield Violation(f"{field}.user", f"must be 1 to 63 letters and digits, and is {shown(spec.user)}")
     yield from within(f"{field}.priority", spec.priority, -PRIORITY, PRIORITY)
+    yield from within(f"{field}.revision", spec.revision, 0, LARGEST)
     yield from within(f"{field}.grace_period", spec.grace, 0, LONGEST_GRACE)
     yield from within(f"{field}.min_run_time", spec.min_run, 0, LONGEST_RUN)
     if not 1 <= len(spec.roles) <= MOST_ROLES:
@@ -64,6 +65,11 @@ def spec_violations(field: str, spec: Spec) -> Iterator[Violation]:
     if not any(role.least for role in spec.roles):
         yield Violation(f"{field}.roles", "must have a role with min_replicas of at least 1")
     yield from _sum_violations(field, spec)
+
+
+def change_violations(priority: int, revision: int) -> Iterator[Violation]:
+    yield from within("priority", priority, -PRIORITY, PRIORITY)
+    yield from within("revision", revision, 0, LARGEST)
 
 
 def _role_violations(field: str, role: RoleRequest) -> Iterator[Violation]:

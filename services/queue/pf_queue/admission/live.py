@@ -58,6 +58,7 @@ class _Spec(Struct):
     roles: Raw
     grace: _Amount
     min_run: _Amount
+    revision: _Amount = 0
 
 
 _read_spec = Decoder(_Spec).decode
@@ -93,6 +94,7 @@ class LiveRows:
             roles=self._roles(bytes(asked.roles)),
             grace=asked.grace,
             min_run=asked.min_run,
+            revision=asked.revision,
         )
 
     def _roles(self, text: bytes) -> tuple[RoleRequest, ...]:

@@ -86,6 +86,7 @@ class PostgresWorkloadStore:
         live = [record for record in effects.changed.values() if record.state is not WorkloadState.RELEASED]
         added = [record for record in live if record.id in effects.added]
         changed = [record for record in live if record.id not in effects.added]
+        revised = [record for record in changed if record.id in effects.revised]
         view = rows(change)
         if over:
             gone = [record.id for record in over if record.id not in effects.added]
@@ -98,6 +99,9 @@ class PostgresWorkloadStore:
         if changed:
             standings = [standing_text(record) for record in changed]
             await view.execute(self._sql["set"], [record.id for record in changed], standings)
+        if revised:
+            specs = [spec_text(record.spec) for record in revised]
+            await view.execute(self._sql["revise"], [record.id for record in revised], specs)
         if effects.decided:
             await view.execute(self._sql["decide"], *_columns(effects.decided))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from paddleflow.problems import GrantMismatch, NeverFits, ResourceNotDeclared, WorkloadExists
 from pf_queue.admission.core.amounts import UNLIMITED
 from pf_queue.admission.core.impossible import Impossible, impossible
@@ -24,8 +26,8 @@ def still_over(over: Record, grant: str) -> Record:
 
 
 def submitted_before(known: Record, spec: Spec) -> Record:
-    """What has become of a workload, for whoever submits the same again."""
-    if known.spec != spec:
+    """What has become of a workload, for whoever submits the same again. Its priority may have changed since."""
+    if replace(known.spec, priority=spec.priority, revision=spec.revision) != spec:
         raise WorkloadExists(f"the workload {spec.key} was submitted before, and asked for something else")
     return known
 

@@ -11,7 +11,14 @@ from paddleflow.queue.v1 import workload_pb2
 from pf_kit.times import time_of
 from pf_queue.admission.convert import DECISIONS, STATES, key_of, outcome_of, spec_of
 from pf_queue.admission.domain import Key, Spec
-from pf_queue.admission.fields import MOST_AT_ONCE, at_once, key_violations, repeated_keys, spec_violations
+from pf_queue.admission.fields import (
+    MOST_AT_ONCE,
+    at_once,
+    change_violations,
+    key_violations,
+    repeated_keys,
+    spec_violations,
+)
 from pf_queue.admission.listing import WorkloadFilter
 from pf_queue.admission.service import Ending
 from pf_queue.admission.store import DecisionFilter
@@ -62,6 +69,12 @@ def sizes(request: pb.ResizeWorkloadRequest) -> tuple[Key, Mapping[str, int]]:
         require([Violation("roles", "name a role twice")])
     require(Violation("roles", f"surplus of {grant.role!r} is below 0") for grant in request.roles if grant.surplus < 0)
     return found, {grant.role: grant.surplus for grant in request.roles}
+
+
+def change(request: pb.UpdateWorkloadRequest) -> Key:
+    found = key_of(request.key)
+    require(key_violations("key", found), change_violations(request.priority, request.revision))
+    return found
 
 
 def reports(request: pb.ReportRunningRequest) -> Sequence[tuple[Key, str]]:

@@ -1,4 +1,4 @@
-"""Records as JSON, in two parts: what is asked for, which never changes, and where it stands."""
+"""Records as JSON, in two parts: what is asked for, which hardly ever changes, and where it stands."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ def _spec_row(spec: Spec) -> Mapping[str, Any]:
         "roles": [[role.role, role.least, role.most, role.step, role.per_replica.plain()] for role in spec.roles],
         "grace": spec.grace,
         "min_run": spec.min_run,
+        "revision": spec.revision,
     }
 
 
@@ -40,6 +41,7 @@ def spec_of(row: Mapping[str, Any]) -> Spec:
         roles=roles_of(row["roles"]),
         grace=row["grace"],
         min_run=row["min_run"],
+        revision=row.get("revision", 0),
     )
 
 

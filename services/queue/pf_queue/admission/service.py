@@ -124,6 +124,11 @@ class Workloads:
         self._require_sound(key)
         return await self._leading.do(lambda engine, _: engine.resize(key, grant, left), entry)
 
+    async def update(self, key: Key, priority: int, revision: int, entry: AuditEntry) -> Record:
+        """Changes the priority of a workload that waits. Raises WorkloadNotFound and WorkloadStateConflict."""
+        self._require_sound(key)
+        return await self._leading.do(lambda engine, now: engine.update(key, priority, revision, now), entry)
+
     async def running(self, reports: Sequence[tuple[Key, str]], entry: AuditEntry) -> None:
         def work(engine: Engine, now: int) -> None:
             for key, grant in reports:

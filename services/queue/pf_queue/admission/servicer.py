@@ -25,6 +25,7 @@ Mutation = (
     pb.SubmitWorkloadsRequest
     | pb.ReleaseWorkloadsRequest
     | pb.ResizeWorkloadRequest
+    | pb.UpdateWorkloadRequest
     | pb.ReportRunningRequest
     | pb.ResumeWorkloadRequest
 )
@@ -68,6 +69,11 @@ class AdmissionServicer(admission_pb2_grpc.AdmissionServiceServicer):
         key, left = requests.sizes(request)
         record = await self._workloads.resize(key, request.grant_id, left, _entry(request, [key]))
         return pb.ResizeWorkloadResponse(workload=workload_message(record))
+
+    async def UpdateWorkload(self, request: pb.UpdateWorkloadRequest, _context: object) -> pb.UpdateWorkloadResponse:
+        key = requests.change(request)
+        record = await self._workloads.update(key, request.priority, request.revision, _entry(request, [key]))
+        return pb.UpdateWorkloadResponse(workload=workload_message(record))
 
     async def ReportRunning(self, request: pb.ReportRunningRequest, _context: object) -> pb.ReportRunningResponse:
         reports = requests.reports(request)

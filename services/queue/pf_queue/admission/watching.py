@@ -31,6 +31,7 @@ KINDS = {
     "admitted": event_pb2.CHANGE_KIND_UPDATED,
     "evicting": event_pb2.CHANGE_KIND_UPDATED,
     "requeued": event_pb2.CHANGE_KIND_CREATED,
+    "updated": event_pb2.CHANGE_KIND_UPDATED,
 }
 
 

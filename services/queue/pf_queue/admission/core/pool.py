@@ -6,7 +6,7 @@ Nothing here looks at a clock, at a file or at chance. Whoever gives a pool the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
 from pf_queue.admission.core.amounts import Vector
@@ -107,6 +107,17 @@ class Pool:
             return
         self.waiting[workload.id] = workload
         self._book(workload, booking.deadline, starving=booking.starving)
+
+    def revise(self, workload: Workload, now: int) -> None:
+        """A workload that waits is of another priority. Room that is kept for it stays so."""
+        if (booking := self.bookings.get(workload.id)) is None:
+            self.cancel(workload.id)
+            self.submit(workload, now)
+            return
+        self._changes += 1
+        self.waiting[workload.id] = workload
+        self.bookings[workload.id] = replace(booking, workload=workload)
+        self._unserved[workload.id] = None
 
     def cancel(self, id_: str) -> None:
         """A workload waits no more."""

@@ -22,6 +22,7 @@ from pf_queue.admission.journal.inputs import (
     Round,
     Running,
     Submit,
+    Update,
 )
 from pf_queue.admission.layout import Layout, PoolId, PoolLayout
 from pf_queue.quota.domain import QueueState
@@ -100,6 +101,10 @@ def _resize(key: object, grant: object, left: object) -> Input:
     return Resize(_key(key), _str(grant), {role: _int(count) for role, count in _dict(left).items()})
 
 
+def _update(now: object, key: object, priority: object, revision: object) -> Input:
+    return Update(_key(key), _int(priority), _int(revision), _int(now))
+
+
 def _running(now: object, key: object, grant: object) -> Input:
     return Running(_key(key), _str(grant), _int(now))
 
@@ -124,11 +129,12 @@ _INPUTS: Mapping[str, Callable[..., Input]] = {
     "round": _round,
     "running": _running,
     "submit": _submit,
+    "update": _update,
 }
 
 
 def _spec(row: object) -> Spec:
-    key, queue, user, priority, roles, grace, min_run = _list(row, 7)
+    key, queue, user, priority, roles, grace, min_run, revision = _list(row, 8)
     return Spec(
         key=_key(key),
         queue=_str(queue),
@@ -137,6 +143,7 @@ def _spec(row: object) -> Spec:
         roles=tuple(_role(*_list(role, 5)) for role in _list(roles)),
         grace=_int(grace),
         min_run=_int(min_run),
+        revision=_int(revision),
     )
 
 

@@ -21,6 +21,7 @@ from pf_queue.admission.domain import (
     RoleRequest,
     Spec,
     Submitted,
+    Updated,
     WorkloadFact,
 )
 from pf_queue.admission.journal.inputs import (
@@ -34,10 +35,11 @@ from pf_queue.admission.journal.inputs import (
     Running,
     Submit,
     Turn,
+    Update,
 )
 from pf_queue.admission.layout import Layout, PoolId, PoolLayout
 
-VERSION = 1
+VERSION = 2
 FORMAT = "paddleflow rounds"
 """How the first line of a log says what it is."""
 AT_ONCE = 100
@@ -132,6 +134,8 @@ def input_row(told: Input) -> Sequence[Any]:
             return ("release", now, str(key), grant, outcome)
         case Resize(key, grant, left):
             return ("resize", str(key), grant, dict(sorted(left.items())))
+        case Update(key, priority, revision, now):
+            return ("update", now, str(key), priority, revision)
         case Running(key, grant, now):
             return ("running", now, str(key), grant)
         case Resume(key, now):
@@ -142,7 +146,7 @@ def input_row(told: Input) -> Sequence[Any]:
 
 def spec_row(spec: Spec) -> Sequence[Any]:
     roles = [_role(role) for role in spec.roles]
-    return (str(spec.key), spec.queue, spec.user, spec.priority, roles, spec.grace, spec.min_run)
+    return (str(spec.key), spec.queue, spec.user, spec.priority, roles, spec.grace, spec.min_run, spec.revision)
 
 
 def _role(role: RoleRequest) -> Sequence[Any]:
@@ -161,6 +165,7 @@ def effects_row(effects: Effects, inputs: Sequence[Input]) -> Mapping[str, Any]:
     return {
         "changed": {id_: _standing(record) for id_, record in changed.items()},
         "added": [id_ if id(spec) in submitted else spec_row(spec) for id_, spec in added],
+        "revised": [spec_row(changed[id_].spec) for id_ in changed if id_ in effects.revised],
         "facts": [_fact(fact, names.get(id(fact.record))) for fact in effects.facts],
         "decided": [_decision(each) for each in effects.decided],
     }
@@ -180,6 +185,8 @@ def _fact(fact: WorkloadFact, name: str | None) -> Sequence[Any]:
             return ("admitted", told)
         case Submitted():
             return ("submitted", told)
+        case Updated():
+            return ("updated", told)
         case Released():
             return ("released", told, fact.counts)
         case Evicting():

@@ -60,6 +60,19 @@ class Resize:
 
 
 @dataclass(frozen=True, slots=True)
+class Update:
+    """A workload that waits is of another priority."""
+
+    key: Key
+    priority: int
+    revision: int
+    now: int
+
+    def tell(self, engine: Engine) -> None:
+        engine.update(self.key, self.priority, self.revision, self.now)
+
+
+@dataclass(frozen=True, slots=True)
 class Running:
     """A workload was seen running."""
 
@@ -92,7 +105,7 @@ class Round:
         engine.round(self.now)
 
 
-Input: TypeAlias = Arrange | Submit | Release | Resize | Running | Resume | Round
+Input: TypeAlias = Arrange | Submit | Release | Resize | Update | Running | Resume | Round
 
 
 @dataclass(frozen=True, slots=True)

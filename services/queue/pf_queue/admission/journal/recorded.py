@@ -22,6 +22,7 @@ from pf_queue.admission.journal.inputs import (
     Running,
     Submit,
     Turn,
+    Update,
 )
 from pf_queue.admission.planting import Arrangement
 
@@ -93,6 +94,13 @@ class RecordedEngine(Engine):
         except Problem:
             self._inputs.pop()
             raise
+
+    def update(self, key: Key, priority: int, revision: int, now: int) -> Record:
+        before = self.records.get(str(key))
+        record = super().update(key, priority, revision, now)
+        if record is not before:
+            self._inputs.append(Update(key, priority, revision, now))
+        return record
 
     def running(self, key: Key, grant: str, now: int) -> None:
         self._inputs.append(Running(key, grant, now))

@@ -20,7 +20,7 @@ from pf_queue.admission.journal.decode import (
 )
 from pf_queue.admission.journal.difference import Difference, first_difference
 from pf_queue.admission.journal.encode import turn_line
-from pf_queue.admission.journal.inputs import Input, Opening, Release, Resize, Resume, Running, Submit, Turn
+from pf_queue.admission.journal.inputs import Input, Opening, Release, Resize, Resume, Running, Submit, Turn, Update
 from pf_queue.admission.journal.reader import Line, SegmentFile
 
 FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, Problem, RecursionError, TypeError, ValueError)
@@ -138,7 +138,7 @@ def _queue(engine: Engine, told: Input) -> str:
     match told:
         case Submit(spec, _):
             return spec.queue
-        case Release(key=key) | Resize(key=key) | Running(key=key) | Resume(key=key):
+        case Release(key=key) | Resize(key=key) | Update(key=key) | Running(key=key) | Resume(key=key):
             record = engine.find(key)
             return record.spec.queue if record else ""
         case _:

@@ -22,6 +22,7 @@ from pf_queue.admission.journal.inputs import (
     Round,
     Running,
     Submit,
+    Update,
 )
 from pf_queue.admission.journal.reader import Damaged
 from pf_queue.admission.journal.replay import Ended, Replayed, replay
@@ -95,6 +96,8 @@ def _input(told: Input, queue: str) -> Event:
             return _named("release", str(key), queue, {"outcome": outcome.value})
         case Resize(key, _, left):
             return _named("resize", str(key), queue, left)
+        case Update(key, priority):
+            return _named("update", str(key), queue, {"priority": priority})
         case Running(key=key):
             return _named("running", str(key), queue)
         case Resume(key=key):

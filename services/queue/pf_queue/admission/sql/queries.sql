@@ -73,6 +73,12 @@ set standing = given.standing::jsonb
 from unnest($1::text[], $2::text[]) as given (id, standing)
 where workloads.id = given.id
 
+-- revise --
+update workloads
+set spec = given.spec::jsonb
+from unnest($1::text[], $2::text[]) as given (id, spec)
+where workloads.id = given.id
+
 -- remove --
 delete from workloads where id = any ($1)
 
