@@ -33,11 +33,11 @@ from pf_job.peers_grpc import RemoteFilesystems, RemoteQueues
 from pf_job.runtimes.local.adapter import LocalRuntime
 from pf_job.runtimes.local.settings import RunnerSettings
 from pf_job.runtimes.port import Runtime
+from pf_job.settings import JobSettings, LocalSettings
 from pf_job.shards.postgres import PostgresShardStore
 from pf_job.shards.service import Shards
 from pf_job.shards.servicer import ShardServicer
 from pf_job.shards.together import Together
-from pf_job.settings import JobSettings, LocalSettings
 from pf_job.specs.convert import given_spec, spec_message
 from pf_job.specs.domain import JobSpec
 from pf_kit.bus.consumer import Consumer
@@ -46,11 +46,13 @@ from pf_kit.bus.stream import RedisStream, open_redis
 from pf_kit.ground import Ground, Identity, MemberGround, candidate, chores, joined, member_service
 from pf_kit.leases import Lease
 from pf_kit.lifecycle import Loops, Program, Stop, serve
+from pf_kit.listen import advertised
 from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
 from pf_kit.postgres.leases import fence
 from pf_kit.server import Service, ServiceServer
 from pf_kit.tls import client_tls
+from pf_kit.tokens import Signer
 
 NAME = "job"
 QUEUE = "queue"

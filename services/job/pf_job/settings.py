@@ -23,6 +23,10 @@ class LocalSettings:
     """The cluster whose jobs are processes of this machine. Empty: none."""
     folder: Path | None = None
     """Where replicas and their logs are kept. Empty: there is no local cluster."""
+    endpoint: str = ""
+    """Where replicas call this service, ``host:port``. Empty: the first address that it listens on, but for Unix
+    sockets and for ports that are chosen anew at each start. Without any they cannot call it, nor can they if clients
+    need certificates."""
     processes: Annotated[int, Between(16, 1_000_000)] = 4096
     """Processes and threads that a replica may have at one time."""
     log_megabytes: Annotated[int, Between(1, 10_000_000)] = 1024

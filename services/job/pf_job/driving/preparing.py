@@ -5,16 +5,24 @@ from __future__ import annotations
 import random
 import socket
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from paddleflow.problems import Unavailable
 from pf_job.driving.crews import launch, member_of
+from pf_job.driving.passes import Passes
 from pf_job.jobs.domain import Job, Task
+from pf_job.jobs.ports import Queues
 from pf_job.runtimes.port import Ceiling, Launch, Mount
 from pf_job.specs.domain import FilesystemMount
+from pf_job.specs.magic import NAMESPACE
+from pf_kit.principal import Principal, PrincipalKind
 
 PORTS = range(20_000, 30_000)
 """Given to replicas: below those that the kernel gives out by itself, and above those of usual services."""
+
+SELF = Principal(PrincipalKind.SERVICE, "job", root=True)
+"""Who asks for the namespace of a queue."""
 
 
 class Mounts(Protocol):
@@ -27,19 +35,24 @@ class Mounts(Protocol):
 class Launches:
     """Fulfils `Preparation` on this machine."""
 
-    def __init__(self, mounts: Mounts, everybody: Ceiling) -> None:
+    def __init__(self, mounts: Mounts, queues: Queues, passes: Passes, everybody: Ceiling) -> None:
         """`everybody` is what each replica may use at most, whatever its job says."""
         self._mounts = mounts
+        self._queues = queues
+        self._passes = passes
         self._everybody = everybody
 
     async def launches(self, job: Job, crew: Sequence[Task], tasks: Sequence[Task]) -> Sequence[Launch]:
         found: list[Launch] = []
         known: dict[str, Sequence[Mount]] = {}
+        namespace = (await self._queues.queue(SELF, job.queue)).namespace
         for task in tasks:
             if task.key.role not in known:
                 wanted = member_of(job, task).work.mounts
                 known[task.key.role] = [await self._mounts.describe(job.owner, mount) for mount in wanted]
-            found.append(launch(job, crew, task, known[task.key.role], self._everybody))
+            begun = launch(job, crew, task, known[task.key.role], self._everybody)
+            env = {**begun.env, NAMESPACE: namespace, **self._passes.open}
+            found.append(replace(begun, env=env, private_env=self._passes.private(job, task.key)))
         return found
 
     def free_ports(self, taken: Collection[int]) -> Iterator[int]:

@@ -65,6 +65,8 @@ class Launch:
     """All of its environment, but for what names its accelerators."""
     secret_env: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Names of variables, and of the files whose content is the value. Read at the start, and kept nowhere."""
+    private_env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Variables whose values nobody else may see. They come before those of `env`, and are written down nowhere."""
     cwd: str
     """Absolute, as the replica sees it."""
     mounts: Sequence[Mount] = ()

@@ -15,7 +15,8 @@ Read as settings, where the field that says the same is empty:
 
 Set for each replica, whatever stands in `env`: `PF_JOB_ID`, `PF_JOB_TYPE`, `PF_JOB_FRAMEWORK`, `PF_JOB_MODE`,
 `PF_JOB_QUEUE_NAME`, `PF_JOB_NAMESPACE`, `PF_JOB_PRIORITY`, `PF_JOB_FLAVOUR`, `PF_JOB_RESTART_POLICY`, `PF_USER_NAME`
-and, if it starts in a filesystem, `PF_WORK_DIR`; unless it stands in `env`, also `PF_MOUNT_PATH`.
+and, if it starts in a filesystem, `PF_WORK_DIR`; unless it stands in `env`, also `PF_MOUNT_PATH`. For calling the job
+service: `PF_JOB_ENDPOINT`, `PF_JOB_TOKEN` and, if the service has TLS, `PF_JOB_CA`.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def order(launch: Launch) -> dict[str, Any]:
         "name": name_of(launch.key),
         "tenant": launch.tenant,
         "argv": list(launch.argv),
-        "env": dict(launch.env),
+        "env": {**launch.env, **launch.private_env},
         "secret_env": dict(launch.secret_env),
         "cwd": launch.cwd,
         "mounts": [[mount.source, mount.target, mount.read_only, mount.identity] for mount in launch.mounts],
