@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
-
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from paddleflow.common.v1 import event_pb2
 from paddleflow.fs.v1 import fs_pb2
 from paddleflow.problems import FilesystemKindNotServed, InvalidArgument, Violation
 from pf_fs.domain import (
     Access,
-    ChangeKind,
     Filesystem,
     FilesystemChanged,
     FilesystemFilter,
@@ -23,20 +19,20 @@ from pf_fs.domain import (
     Kind,
 )
 from pf_fs.fields import (
-    MOST_VIOLATIONS,
     filter_violations,
     is_id,
     key_violations,
     name_violations,
     property_violations,
-    require,
 )
 from pf_fs.paths import is_served, scheme_of, url_violations
 from pf_fs.service import Mount
 from pf_fs.service.filesystems import Draft
 from pf_fs.service.naming import own_id, user_of
 from pf_kit.events import Fact
+from pf_kit.fields import MOST_VIOLATIONS, require
 from pf_kit.principal import Principal
+from pf_kit.wire import CHANGE_KINDS, timestamp
 
 FILESYSTEM_EVENT = fs_pb2.FilesystemEvent.DESCRIPTOR.full_name
 GRANT_EVENT = fs_pb2.FilesystemGrantEvent.DESCRIPTOR.full_name
@@ -44,11 +40,6 @@ KINDS = {Kind.LOCAL: fs_pb2.FILESYSTEM_KIND_LOCAL}
 ACCESSES = {
     Access.READ: fs_pb2.FILESYSTEM_ACCESS_READ,
     Access.READ_WRITE: fs_pb2.FILESYSTEM_ACCESS_READ_WRITE,
-}
-CHANGE_KINDS = {
-    ChangeKind.CREATED: event_pb2.CHANGE_KIND_CREATED,
-    ChangeKind.UPDATED: event_pb2.CHANGE_KIND_UPDATED,
-    ChangeKind.DELETED: event_pb2.CHANGE_KIND_DELETED,
 }
 
 
@@ -60,7 +51,7 @@ def filesystem_message(filesystem: Filesystem) -> fs_pb2.Filesystem:
         url=filesystem.url,
         properties=filesystem.properties,
         kind=KINDS[filesystem.kind],
-        create_time=_timestamp(filesystem.create_time),
+        create_time=timestamp(filesystem.create_time),
         etag=filesystem.etag,
     )
 
@@ -70,7 +61,7 @@ def grant_message(grant: Grant) -> fs_pb2.FilesystemGrant:
         filesystem_id=grant.key.filesystem_id,
         user=grant.key.user,
         access=ACCESSES[grant.access],
-        create_time=_timestamp(grant.create_time),
+        create_time=timestamp(grant.create_time),
     )
 
 
@@ -166,9 +157,3 @@ def encode(event: object) -> Fact:
             return Fact(GRANT_EVENT, f"filesystem-grant/{grant.key}", version, payload)
         case _:
             raise TypeError(f"{type(event).__name__} is no event of this service")
-
-
-def _timestamp(time: datetime) -> Timestamp:
-    message = Timestamp()
-    message.FromDatetime(time)
-    return message

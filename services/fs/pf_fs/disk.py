@@ -9,8 +9,8 @@ from pathlib import PurePosixPath
 from typing import TypeVar
 
 from paddleflow.problems import FolderUnusable
-from pf_fs.fields import shown
 from pf_fs.ports import Folder
+from pf_kit.fields import shown
 
 T = TypeVar("T")
 

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from pathlib import PurePosixPath
 
+from pf_kit.changes import UNBORN, ChangeKind
+
 ROOT = "root"
 """The user that may do everything."""
-UNBORN = datetime(1970, 1, 1, tzinfo=UTC)
-"""The time of what is not stored yet."""
-
-
-class ChangeKind(StrEnum):
-    """What happened to a thing."""
-
-    CREATED = "created"
-    UPDATED = "updated"
-    DELETED = "deleted"
 
 
 class Kind(StrEnum):

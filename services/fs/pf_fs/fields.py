@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, islice
+from collections.abc import Iterator, Mapping
 
-from paddleflow.problems import InvalidArgument, Violation
+from paddleflow.problems import Violation
 from pf_fs.domain import Key
 
-MOST_VIOLATIONS = 10
-"""An answer names no more: it travels in the trailers of a call, which are small."""
 LONGEST_TOGETHER = 59
 """Characters of an owner's and a filesystem's name, so that an id has at most 63."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,63}")
 _USER = re.compile(r"[A-Za-z0-9]{4,16}")
 _ID = re.compile(r"fs-[A-Za-z0-9]{4,16}-[A-Za-z0-9_-]{1,55}")
-
-
-def require(*found: Iterable[Violation]) -> None:
-    """Raises InvalidArgument if there is a violation."""
-    if violations := tuple(islice(chain.from_iterable(found), MOST_VIOLATIONS)):
-        raise InvalidArgument.of(*violations)
-
-
-def shown(text: str) -> str:
-    """A caller's word, as it may stand in a message: quoted and not too long."""
-    return repr(text if len(text) <= 80 else f"{text[:77]}...")
 
 
 def is_user(name: str) -> bool:

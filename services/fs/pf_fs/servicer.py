@@ -18,12 +18,12 @@ from pf_fs.convert import (
     target_of,
 )
 from pf_fs.domain import GrantKey, id_of
-from pf_fs.fields import require
 from pf_fs.paths import sub_path, sub_path_violations
 from pf_fs.service import Filesystems, Grants, Mounts
 from pf_fs.store import LOCK, FilesystemStore
 from pf_fs.watching import Teller
 from pf_kit.call import current_call
+from pf_kit.fields import require
 from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
 from pf_kit.unit import Change, Database

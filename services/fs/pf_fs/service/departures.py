@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime
 
-from pf_fs.domain import ChangeKind, Filesystem, FilesystemChanged, FilesystemFilter, Grant, GrantChanged, GrantFilter
+from pf_fs.domain import Filesystem, FilesystemChanged, FilesystemFilter, Grant, GrantChanged, GrantFilter
 from pf_fs.store import ALL, FilesystemStore
+from pf_kit.changes import ChangeKind
 from pf_kit.unit import AuditEntry, Change
 
 ACTOR = "service/fs"

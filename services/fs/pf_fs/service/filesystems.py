@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 
 from paddleflow.problems import EtagMismatch, PermissionDenied, Problem, UserNotFound
 from pf_fs.domain import (
-    ChangeKind,
     Filesystem,
     FilesystemChanged,
     FilesystemFilter,
     Key,
     Kind,
 )
-from pf_fs.fields import shown
 from pf_fs.paths import local_folder, local_url
 from pf_fs.ports import Users
 from pf_fs.service.departures import forget
 from pf_fs.service.folders import Folders
 from pf_fs.service.naming import Naming, seen_by
 from pf_fs.store import FilesystemStore
+from pf_kit.changes import ChangeKind
+from pf_kit.fields import shown
 from pf_kit.principal import Principal
 from pf_kit.unit import Change, View
 

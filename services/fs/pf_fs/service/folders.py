@@ -7,9 +7,9 @@ from pathlib import PurePosixPath
 
 from paddleflow.problems import FolderNotAllowed, PathEscapes
 from pf_fs.domain import Filesystem
-from pf_fs.fields import shown
 from pf_fs.ports import Disk, Folder
 from pf_fs.rules import Rules, is_below, roots_of
+from pf_kit.fields import shown
 
 
 class Folders:

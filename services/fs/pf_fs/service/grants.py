@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from paddleflow.problems import FilesystemGrantNotFound, UserIsOwner, UserIsRoot, UserNotFound
-from pf_fs.domain import ROOT, Access, ChangeKind, Filesystem, Grant, GrantChanged, GrantFilter, GrantKey
-from pf_fs.fields import is_user, shown
+from pf_fs.domain import ROOT, Access, Filesystem, Grant, GrantChanged, GrantFilter, GrantKey
+from pf_fs.fields import is_user
 from pf_fs.ports import Users
 from pf_fs.service.naming import Naming, seen_by
 from pf_fs.store import FilesystemStore
+from pf_kit.changes import ChangeKind
+from pf_kit.fields import shown
 from pf_kit.principal import Principal
 from pf_kit.unit import Change, View
 

@@ -13,8 +13,9 @@ from paddleflow.problems import (
     Violation,
 )
 from pf_fs.domain import Access, Filesystem, FilesystemFilter, GrantKey, Key, id_of
-from pf_fs.fields import is_id, shown
+from pf_fs.fields import is_id
 from pf_fs.store import FilesystemStore
+from pf_kit.fields import shown
 from pf_kit.principal import Principal, PrincipalKind
 from pf_kit.unit import View
 

@@ -22,6 +22,7 @@ from pf_job.specs.domain import JobType, Role
 from pf_kit.events import Fact
 from pf_kit.principal import Principal
 from pf_kit.times import time_of
+from pf_kit.wire import timestamp
 
 JOB_EVENT = job_pb2.JobEvent.DESCRIPTOR.full_name
 FILTER_LENGTH = 512
@@ -236,8 +237,4 @@ def _is_text(text: str) -> bool:
 
 
 def _stamp(time: datetime | None) -> Timestamp | None:
-    if time is None:
-        return None
-    stamp = Timestamp()
-    stamp.FromDatetime(time)
-    return stamp
+    return timestamp(time) if time else None

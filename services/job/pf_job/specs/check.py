@@ -29,6 +29,7 @@ from pf_job.specs.domain import (
     TimeLimits,
     Work,
 )
+from pf_kit.fields import dns_label, one_line, shown, within
 
 NAME_LENGTH = 512
 REFERENCE_LENGTH = 255
@@ -53,8 +54,8 @@ _MOMENT = timedelta(microseconds=1)
 def violations(spec: JobSpec, job_type: JobType) -> Iterator[Violation]:
     """What is wrong, each with its path in the document. What a framework asks for, it says itself."""
     if spec.id:
-        yield from fields.dns_label("id", spec.id)
-    yield from fields.one_line("name", spec.name, NAME_LENGTH)
+        yield from dns_label("id", spec.id)
+    yield from one_line("name", spec.name, NAME_LENGTH)
     yield from _work("", spec.work)
     yield from _type(spec, job_type)
     yield from _members(spec)
@@ -109,17 +110,17 @@ def _members(spec: JobSpec) -> Iterator[Violation]:
         seen.add(member.role)
         yield from _member(place, member)
         if member.work.scheduling_policy.queue not in ("", queue):
-            yield Violation(f"{place}schedulingPolicy.queue", f"must be the job's, {fields.shown(queue)}")
+            yield Violation(f"{place}schedulingPolicy.queue", f"must be the job's, {shown(queue)}")
     if sum(member.most for member in spec.members) > MOST_REPLICAS:
         yield Violation("members", f"a job has at most {MOST_REPLICAS} replicas")
     yield from joined_violations(spec)
 
 
 def _member(place: str, member: Member) -> Iterator[Violation]:
-    yield from fields.within(f"{place}replicas", member.replicas, 1, MOST_REPLICAS)
+    yield from within(f"{place}replicas", member.replicas, 1, MOST_REPLICAS)
     if member.max_replicas:
-        yield from fields.within(f"{place}maxReplicas", member.max_replicas, max(1, member.replicas), MOST_REPLICAS)
-    yield from fields.within(f"{place}replicaStep", member.replica_step, 0, MOST_REPLICAS)
+        yield from within(f"{place}maxReplicas", member.max_replicas, max(1, member.replicas), MOST_REPLICAS)
+    yield from within(f"{place}replicaStep", member.replica_step, 0, MOST_REPLICAS)
     if member.elastic and member.replica_step > member.most - member.replicas:
         yield Violation(
             f"{place}replicaStep", "is more than lies between replicas and maxReplicas: it would never grow"
@@ -131,19 +132,19 @@ def _work(place: str, work: Work) -> Iterator[Violation]:
     yield from fields.label_pairs(f"{place}labels", work.labels)
     yield from fields.annotation_pairs(f"{place}annotations", work.annotations)
     if work.scheduling_policy.queue:
-        yield from fields.dns_label(f"{place}schedulingPolicy.queue", work.scheduling_policy.queue)
+        yield from dns_label(f"{place}schedulingPolicy.queue", work.scheduling_policy.queue)
     yield from _flavour(f"{place}flavour", work.flavour, whole=True)
     yield from _limit(f"{place}limitFlavour", work.limit_flavour)
     yield from _mounts(place, work)
-    yield from fields.one_line(f"{place}image", work.image, IMAGE_LENGTH)
+    yield from one_line(f"{place}image", work.image, IMAGE_LENGTH)
     yield from _environment(place, work)
     yield from _program(place, work)
-    yield from fields.within(f"{place}port", work.port, 0, LAST_PORT)
+    yield from within(f"{place}port", work.port, 0, LAST_PORT)
     yield from _template(f"{place}extensionTemplate", work.extension_template)
 
 
 def _flavour(field: str, flavour: Flavour, *, whole: bool) -> Iterator[Violation]:
-    yield from fields.one_line(f"{field}.name", flavour.name, REFERENCE_LENGTH)
+    yield from one_line(f"{field}.name", flavour.name, REFERENCE_LENGTH)
     yield from fields.amounts(field, flavour.amounts)
     if not whole or flavour.named or not flavour.amounts:
         return
@@ -180,8 +181,8 @@ def _mounts(place: str, work: Work) -> Iterator[Violation]:
 def _mount(field: str, mount: FilesystemMount) -> Iterator[Violation]:
     if not mount.id and not mount.name:
         yield Violation(f"{field}.name", "must be said, or the id")
-    yield from fields.one_line(f"{field}.id", mount.id, REFERENCE_LENGTH)
-    yield from fields.one_line(f"{field}.name", mount.name, REFERENCE_LENGTH)
+    yield from one_line(f"{field}.id", mount.id, REFERENCE_LENGTH)
+    yield from one_line(f"{field}.name", mount.name, REFERENCE_LENGTH)
     if mount.mount_path:
         yield from fields.absolute_path(f"{field}.mountPath", mount.mount_path)
     yield from fields.inner_path(f"{field}.subPath", mount.sub_path)
@@ -192,7 +193,7 @@ def _apart(place: str, mounts: tuple[FilesystemMount, ...]) -> Iterator[Violatio
     paths = Counter(mount.path for mount in mounts if mount.path)
     for path, times in paths.items():
         if times > 1:
-            yield Violation(f"{place}extraFS", f"{times} filesystems would appear at {fields.shown(path)}")
+            yield Violation(f"{place}extraFS", f"{times} filesystems would appear at {shown(path)}")
 
 
 def _environment(place: str, work: Work) -> Iterator[Violation]:
@@ -237,14 +238,14 @@ def _template(field: str, template: Mapping[str, object] | None) -> Iterator[Vio
 
 
 def _retry(retry: RetryPolicy) -> Iterator[Violation]:
-    yield from fields.within("retry.limit", retry.limit, 0, MOST_RETRIES)
+    yield from within("retry.limit", retry.limit, 0, MOST_RETRIES)
     yield from fields.span("retry.backoff", retry.backoff, _INSTANT)
     yield from fields.span("retry.maxBackoff", retry.max_backoff, retry.backoff or _INSTANT)
     if len(retry.not_on) > MOST_STATUSES:
         yield Violation("retry.notOn", f"must be at most {MOST_STATUSES}")
         return
     for at, status in enumerate(retry.not_on):
-        yield from fields.within(f"retry.notOn[{at}]", status, 1, MOST_STATUSES)
+        yield from within(f"retry.notOn[{at}]", status, 1, MOST_STATUSES)
 
 
 def _limits(limits: TimeLimits) -> Iterator[Violation]:

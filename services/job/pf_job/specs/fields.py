@@ -12,6 +12,7 @@ from posixpath import normpath
 
 from paddleflow.problems import Violation
 from pf_job.specs.domain import CPU, MEMORY
+from pf_kit.fields import shown
 
 LARGEST_AMOUNT = 10**18
 LONGEST_TIME = timedelta(days=3650)
@@ -25,36 +26,11 @@ VARIABLE_BYTES = 128 * 1024 - 1
 """Linux takes no longer text as one argument or variable, and ends each with a NUL."""
 ENVIRONMENT_BYTES = 512 * 1024
 
-_DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
 _DNS_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?", re.ASCII)
 _LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?", re.ASCII)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,255}", re.ASCII)
 _RESOURCE = re.compile(r"[A-Za-z0-9./_-]{1,128}", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-
-
-def shown(text: str) -> str:
-    """A word of the document, as it may stand in a message: quoted and not too long."""
-    return repr(text if len(text) <= 80 else f"{text[:77]}...")
-
-
-def dns_label(field: str, text: str) -> Iterator[Violation]:
-    if not _DNS_LABEL.fullmatch(text):
-        rule = "lower-case letters, digits and '-', beginning and ending with a letter or digit, at most 63 characters"
-        yield Violation(field, f"must be {rule}")
-
-
-def one_line(field: str, text: str, longest: int) -> Iterator[Violation]:
-    if len(text) > longest:
-        yield Violation(field, f"must have at most {longest} characters, and has {len(text)}")
-    elif _CONTROL.search(text):
-        yield Violation(field, "must not contain control characters")
-
-
-def within(field: str, number: int, least: int, most: int) -> Iterator[Violation]:
-    """A number in a range, both ends included."""
-    if not least <= number <= most:
-        yield Violation(field, f"must be from {least} to {most}, and is {number}")
 
 
 def span(field: str, time: timedelta | None, least: timedelta, most: timedelta = LONGEST_TIME) -> Iterator[Violation]:
