@@ -23,12 +23,12 @@ from hypothesis.stateful import (
 )
 
 from paddleflow.problems import Problem
+from pf_kit.changes import UNBORN
 from pf_kit.clock import SystemClock
 from pf_kit.unit import Change, Database
 from pf_queue.accounts.domain import Lifetimes
 from pf_queue.accounts.passwords import Passwords
 from pf_queue.accounts.store import LOCK as ACCOUNTS_LOCK
-from pf_queue.changes import UNBORN
 from pf_queue.clusters.domain import Cluster, ClusterType, Machines, Node, Report
 from pf_queue.clusters.store import TREE_LOCK
 from pf_queue.facts import encode

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from paddleflow.auth.v1 import auth_pb2
 from paddleflow.common.v1 import event_pb2
 from paddleflow.problems import InvalidArgument
+from pf_kit.changes import ChangeKind
 from pf_kit.principal import Principal, PrincipalKind
+from pf_kit.wire import CHANGE_KINDS
 from pf_queue.accounts.convert import (
     KIND_VALUES,
     claims_of,
@@ -32,8 +34,6 @@ from pf_queue.accounts.domain import (
     User,
     UserChanged,
 )
-from pf_queue.changes import ChangeKind
-from pf_queue.wire import CHANGE_KINDS
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 ALICE = User("alice", "$scrypt$hidden", 26, NOON, NOON + timedelta(seconds=1))

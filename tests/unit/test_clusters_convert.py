@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from paddleflow.problems import InvalidArgument
 from paddleflow.queue.v1 import cluster_pb2 as pb
-from pf_queue.changes import ChangeKind
+from pf_kit.changes import ChangeKind
 from pf_queue.clusters import convert
 from pf_queue.clusters.domain import (
     Cluster,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from paddleflow.common.v1 import event_pb2
 from paddleflow.problems import InvalidArgument
 from paddleflow.queue.v1 import queue_pb2 as pb
-from pf_queue.changes import ChangeKind
+from pf_kit.changes import ChangeKind
 from pf_queue.quota import convert
 from pf_queue.quota.domain import (
     Isolation,

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from paddleflow.common.v1 import event_pb2
 from paddleflow.problems import Problem, ResumeTokenExpired
 from paddleflow.queue.v1 import queue_pb2 as pb
+from pf_kit.changes import UNBORN, ChangeKind
 from pf_kit.clock import SystemClock
 from pf_kit.events import BEGINNING, Event
 from pf_kit.resume import Place, resume_token
@@ -20,7 +21,6 @@ from pf_kit.unit import View
 from pf_queue.accounts.domain import GrantKey, Lifetimes, ResourceKind, User
 from pf_queue.accounts.passwords import Passwords
 from pf_queue.accounts.store import LOCK as ACCOUNTS_LOCK
-from pf_queue.changes import UNBORN, ChangeKind
 from pf_queue.clusters.domain import Cluster, ClusterType
 from pf_queue.clusters.store import TREE_LOCK
 from pf_queue.parts import put_together

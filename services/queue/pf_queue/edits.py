@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from paddleflow.problems import EtagMismatch, Immutable, InvalidArgument, Violation
-from pf_queue.fields import shown
+from pf_kit.fields import shown
 from pf_queue.resources import Resources
 
 if TYPE_CHECKING:

@@ -3,30 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import TypeVar
 
-from google.protobuf.timestamp_pb2 import Timestamp
-
-from paddleflow.common.v1 import event_pb2, resources_pb2
+from paddleflow.common.v1 import resources_pb2
 from paddleflow.problems import InvalidArgument, Violation
-from pf_queue.changes import ChangeKind
 from pf_queue.resources import Resources
 
 T = TypeVar("T")
 U = TypeVar("U")
-
-CHANGE_KINDS = {
-    ChangeKind.CREATED: event_pb2.CHANGE_KIND_CREATED,
-    ChangeKind.UPDATED: event_pb2.CHANGE_KIND_UPDATED,
-    ChangeKind.DELETED: event_pb2.CHANGE_KIND_DELETED,
-}
-
-
-def timestamp(time: datetime) -> Timestamp:
-    message = Timestamp()
-    message.FromDatetime(time)
-    return message
 
 
 def resources_message(resources: Resources) -> resources_pb2.Resources:

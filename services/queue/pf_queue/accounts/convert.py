@@ -11,8 +11,10 @@ from paddleflow.auth.v1 import auth_pb2
 from paddleflow.common.v1 import event_pb2
 from paddleflow.problems import InvalidArgument, Violation
 from pf_kit.events import Fact
+from pf_kit.fields import require
 from pf_kit.principal import Principal, PrincipalKind
 from pf_kit.tokens import Claims
+from pf_kit.wire import CHANGE_KINDS, timestamp
 from pf_queue.accounts.domain import (
     AccountEvent,
     Grant,
@@ -24,8 +26,6 @@ from pf_queue.accounts.domain import (
     User,
     UserChanged,
 )
-from pf_queue.fields import require
-from pf_queue.wire import CHANGE_KINDS, timestamp
 
 USER_EVENT = auth_pb2.UserEvent.DESCRIPTOR.full_name
 GRANT_EVENT = auth_pb2.GrantEvent.DESCRIPTOR.full_name

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from pf_queue.changes import ChangeKind
+from pf_kit.changes import ChangeKind
 
 ROOT = "root"
 """The user that exists from the start and may do everything."""

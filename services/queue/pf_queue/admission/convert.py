@@ -9,6 +9,7 @@ from google.protobuf.duration_pb2 import Duration
 from paddleflow.problems import Problem
 from paddleflow.queue.v1 import admission_pb2, workload_pb2
 from pf_kit.events import Fact
+from pf_kit.wire import timestamp
 from pf_queue.admission.core.explain import Reason
 from pf_queue.admission.core.workloads import Why
 from pf_queue.admission.domain import (
@@ -30,7 +31,7 @@ from pf_queue.admission.domain import (
     WorkloadState,
 )
 from pf_queue.admission.times import moment
-from pf_queue.wire import enum_value, resources_message, resources_of, timestamp
+from pf_queue.wire import enum_value, resources_message, resources_of
 
 WORKLOAD_EVENT = workload_pb2.WorkloadEvent.DESCRIPTOR.full_name
 

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from paddleflow.problems import Violation
+from pf_kit.fields import dns_label, shown, within
 from pf_queue.admission.domain import Key, RoleRequest, Spec
-from pf_queue.fields import amounts, dns_label, shown, within
+from pf_queue.fields import amounts
 from pf_queue.resources import LARGEST
 
 MOST_AT_ONCE = 1000

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Sequence
 
 from paddleflow.queue.v1 import admission_pb2 as pb
+from pf_kit.wire import timestamp
 from pf_queue.admission.convert import (
     REASONS,
     decision_message,
@@ -23,7 +24,7 @@ from pf_queue.admission.store import StoredDecision
 from pf_queue.admission.times import moment
 from pf_queue.admission.trial import Fate, Forecast
 from pf_queue.admission.words import aside_words, held_words, words
-from pf_queue.wire import resources_message, timestamp
+from pf_queue.wire import resources_message
 
 
 def position(found: Position) -> pb.GetPositionResponse:

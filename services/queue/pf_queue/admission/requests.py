@@ -8,6 +8,7 @@ from itertools import chain
 from paddleflow.problems import Violation
 from paddleflow.queue.v1 import admission_pb2 as pb
 from paddleflow.queue.v1 import workload_pb2
+from pf_kit.fields import dns_label, plain_text, require
 from pf_kit.times import time_of
 from pf_queue.admission.convert import DECISIONS, STATES, key_of, outcome_of, spec_of
 from pf_queue.admission.domain import Key, Spec
@@ -25,7 +26,7 @@ from pf_queue.admission.store import DecisionFilter
 from pf_queue.admission.supposing import Supposed
 from pf_queue.clusters.convert import given_node
 from pf_queue.clusters.fields import node_violations
-from pf_queue.fields import FILTER_LENGTH, dns_label, plain_text, require
+from pf_queue.fields import FILTER_LENGTH
 from pf_queue.quota.convert import given_queue
 from pf_queue.quota.fields import queue_violations
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from paddleflow.problems import ClusterNotFound, QueueNotFound, Violation
+from pf_kit.fields import require
 from pf_queue.admission.layout import ClusterFacts, Layout
 from pf_queue.clusters.domain import Node
-from pf_queue.fields import require
 from pf_queue.quota.domain import Queue
 
 

@@ -8,7 +8,9 @@ from paddleflow.common.v1 import event_pb2
 from paddleflow.problems import InvalidArgument, Violation
 from paddleflow.queue.v1 import cluster_pb2
 from pf_kit.events import Fact
+from pf_kit.fields import plain_text, require
 from pf_kit.principal import Principal
+from pf_kit.wire import CHANGE_KINDS, timestamp
 from pf_queue.clusters.domain import (
     DEFAULT_SOURCE,
     Cluster,
@@ -31,8 +33,8 @@ from pf_queue.clusters.fields import (
     flavour_violations,
     node_violations,
 )
-from pf_queue.fields import FILTER_LENGTH, labels, plain_text, require
-from pf_queue.wire import CHANGE_KINDS, enum_value, resources_message, resources_of, timestamp
+from pf_queue.fields import FILTER_LENGTH, labels
+from pf_queue.wire import enum_value, resources_message, resources_of
 
 CLUSTER_EVENT = cluster_pb2.ClusterEvent.DESCRIPTOR.full_name
 FLAVOUR_EVENT = cluster_pb2.FlavourEvent.DESCRIPTOR.full_name

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from pf_queue.changes import UNBORN, ChangeKind
+from pf_kit.changes import UNBORN, ChangeKind
 from pf_queue.resources import NOTHING, Resources
 
 DEFAULT_SOURCE = "OnPremise"

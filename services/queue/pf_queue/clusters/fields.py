@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from paddleflow.problems import Violation
+from pf_kit.fields import dns_label, plain_text, shown
 from pf_queue.clusters.domain import Cluster, ClusterType, Flavour, Machines, Node
-from pf_queue.fields import amounts, dns_label, labels, plain_text, shown
+from pf_queue.fields import amounts, labels
 from pf_queue.resources import CPU, LARGEST, MEMORY
 
 CLUSTER_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,253}[A-Za-z0-9_]")

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from paddleflow.problems import ClusterNotFound, FlavourExists, FlavourNotFound, PermissionDenied, Violation
+from pf_kit.changes import ChangeKind
+from pf_kit.fields import require, shown
 from pf_kit.principal import Principal, PrincipalKind
 from pf_kit.unit import Change, View
-from pf_queue.changes import ChangeKind
 from pf_queue.clusters.domain import Flavour, FlavourChanged, FlavourFilter
 from pf_queue.clusters.fields import CLUSTER_NAME, FLAVOUR_NAME, flavour_violations
 from pf_queue.clusters.store import ClusterStore, FlavourStore
 from pf_queue.edits import Editable, edited, require_etag
-from pf_queue.fields import require, shown
 
 EDITABLE = Editable(whole=frozenset({"cluster"}), resources=frozenset({"resources"}))
 

@@ -19,9 +19,10 @@ from paddleflow.problems import (
     StaleRevision,
     Violation,
 )
+from pf_kit.changes import ChangeKind
+from pf_kit.fields import require, shown
 from pf_kit.principal import Principal
 from pf_kit.unit import Change, View
-from pf_queue.changes import ChangeKind
 from pf_queue.clusters.domain import (
     Cluster,
     ClusterChanged,
@@ -37,7 +38,6 @@ from pf_queue.clusters.fields import CLUSTER_NAME, MOST_NODES, cluster_violation
 from pf_queue.clusters.ports import Tenants
 from pf_queue.clusters.store import ClusterStore, FlavourStore
 from pf_queue.edits import Editable, edited, require_etag
-from pf_queue.fields import require, shown
 
 EDITABLE = Editable(
     whole=frozenset(

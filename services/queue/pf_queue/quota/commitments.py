@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pf_kit.changes import ChangeKind
 from pf_kit.unit import Change, View
-from pf_queue.changes import ChangeKind
 from pf_queue.clusters.domain import Cluster, ClusterChanged
 from pf_queue.clusters.store import ClusterStore
 from pf_queue.quota.rules import overcommitted

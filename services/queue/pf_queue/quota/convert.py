@@ -8,7 +8,9 @@ from paddleflow.common.v1 import event_pb2
 from paddleflow.problems import Violation
 from paddleflow.queue.v1 import queue_pb2
 from pf_kit.events import Fact
-from pf_queue.fields import FILTER_LENGTH, labels, plain_text, require
+from pf_kit.fields import plain_text, require
+from pf_kit.wire import CHANGE_KINDS, timestamp
+from pf_queue.fields import FILTER_LENGTH, labels
 from pf_queue.quota.domain import (
     DEFAULT_NAMESPACE,
     DEFAULT_WEIGHT,
@@ -23,7 +25,7 @@ from pf_queue.quota.domain import (
     Standing,
 )
 from pf_queue.quota.fields import queue_violations
-from pf_queue.wire import CHANGE_KINDS, enum_value, resources_message, resources_of, timestamp
+from pf_queue.wire import enum_value, resources_message, resources_of
 
 QUEUE_EVENT = queue_pb2.QueueEvent.DESCRIPTOR.full_name
 

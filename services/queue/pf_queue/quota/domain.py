@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from paddleflow.problems import QueueStateConflict
-from pf_queue.changes import UNBORN, ChangeKind
+from pf_kit.changes import UNBORN, ChangeKind
 from pf_queue.resources import NOTHING, Resources
 
 DEFAULT_NAMESPACE = "default"

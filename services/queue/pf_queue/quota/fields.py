@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from paddleflow.problems import Violation
-from pf_queue.fields import amounts, dns_label, labels, within
+from pf_kit.fields import dns_label, within
+from pf_queue.fields import amounts, labels
 from pf_queue.quota.domain import RESERVED_NAME, Queue
 
 MOST_JOBS = 1_000_000

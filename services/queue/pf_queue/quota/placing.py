@@ -11,7 +11,7 @@ from paddleflow.problems import (
     TreeTooDeep,
     Violation,
 )
-from pf_queue.fields import shown
+from pf_kit.fields import shown
 from pf_queue.quota.domain import DEEPEST, Queue
 from pf_queue.quota.refusals import refusal
 from pf_queue.quota.rules import new_gaps

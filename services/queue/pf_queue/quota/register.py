@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from pf_kit.fields import DNS_LABEL
 from pf_kit.unit import View
 from pf_queue.accounts.domain import ResourceKind
-from pf_queue.fields import DNS_LABEL
 from pf_queue.quota.store import QueueStore
 
 

@@ -19,15 +19,15 @@ from paddleflow.problems import (
     QueueNotFound,
     Violation,
 )
+from pf_kit.changes import ChangeKind
+from pf_kit.fields import DNS_LABEL, require, shown
 from pf_kit.principal import Principal
 from pf_kit.unit import Change, View
 from pf_queue.accounts.domain import ResourceKind
-from pf_queue.changes import ChangeKind
 from pf_queue.clusters.domain import Cluster, ClusterFilter
 from pf_queue.clusters.fields import CLUSTER_NAME
 from pf_queue.clusters.store import ClusterStore
 from pf_queue.edits import Editable, edited, named, require_etag
-from pf_queue.fields import DNS_LABEL, require, shown
 from pf_queue.quota.commitments import Commitments
 from pf_queue.quota.domain import Queue, QueueChanged, QueueFilter, QueueState, Standing, StateEvent, advance
 from pf_queue.quota.fields import queue_violations

@@ -10,11 +10,12 @@ from paddleflow.auth.v1 import auth_pb2
 from paddleflow.common.v1 import event_pb2
 from paddleflow.queue.v1 import queue_pb2
 from pf_kit.events import Event, Fact
+from pf_kit.fields import plain_text, require
 from pf_kit.principal import Principal
 from pf_kit.unit import Database, View
 from pf_queue.accounts.convert import GRANT_EVENT
 from pf_queue.accounts.domain import ResourceKind
-from pf_queue.fields import FILTER_LENGTH, plain_text, require
+from pf_queue.fields import FILTER_LENGTH
 from pf_queue.quota.convert import QUEUE_EVENT, existing, queue_message
 from pf_queue.quota.domain import QueueFilter
 from pf_queue.quota.ports import Granted

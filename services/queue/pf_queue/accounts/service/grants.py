@@ -14,6 +14,8 @@ from paddleflow.problems import (
     UserNotFound,
     Violation,
 )
+from pf_kit.changes import ChangeKind
+from pf_kit.fields import shown
 from pf_kit.principal import Principal
 from pf_kit.unit import Change, View
 from pf_queue.accounts.domain import (
@@ -27,8 +29,6 @@ from pf_queue.accounts.domain import (
 )
 from pf_queue.accounts.service.callers import listed_user
 from pf_queue.accounts.store import AccountStore
-from pf_queue.changes import ChangeKind
-from pf_queue.fields import shown
 
 AT_ONCE = 1000
 """Grants read by one query, where all are wanted."""

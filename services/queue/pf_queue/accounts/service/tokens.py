@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from paddleflow.problems import TokenNotFound, UserNotFound, Violation, WrongPassword
 from pf_kit.clock import Clock
+from pf_kit.fields import plain_text, require, shown
 from pf_kit.principal import Principal
 from pf_kit.unit import Change, View
 from pf_queue.accounts.domain import (
@@ -20,7 +21,6 @@ from pf_queue.accounts.domain import (
 from pf_queue.accounts.service.callers import chosen_user, is_own, listed_user
 from pf_queue.accounts.service.credentials import Credentials
 from pf_queue.accounts.store import AccountStore
-from pf_queue.fields import plain_text, require, shown
 
 
 @dataclass(frozen=True, slots=True)

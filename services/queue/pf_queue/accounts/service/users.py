@@ -14,6 +14,8 @@ from paddleflow.problems import (
     Violation,
     WrongPassword,
 )
+from pf_kit.changes import ChangeKind
+from pf_kit.fields import shown
 from pf_kit.principal import Principal
 from pf_kit.unit import Change, View
 from pf_queue.accounts.domain import ROOT, User, UserChanged, is_user_name
@@ -22,9 +24,7 @@ from pf_queue.accounts.service.callers import chosen_user, is_own, require_own
 from pf_queue.accounts.service.credentials import Credentials
 from pf_queue.accounts.service.grants import Grants
 from pf_queue.accounts.store import AccountStore
-from pf_queue.changes import ChangeKind
 from pf_queue.edits import require_etag
-from pf_queue.fields import shown
 
 AT_ONCE = 1000
 """Users read by one query, where all are wanted."""

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from paddleflow.auth.v1 import auth_pb2, auth_pb2_grpc
 from pf_kit.call import current_call
+from pf_kit.fields import require
 from pf_kit.ids import new_id
 from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
@@ -17,7 +18,6 @@ from pf_queue.accounts.domain import ROOT
 from pf_queue.accounts.service import Grants, Tokens
 from pf_queue.accounts.servicer.issuer import Issuer
 from pf_queue.accounts.store import LOCK
-from pf_queue.fields import require
 
 
 class AuthServicer(auth_pb2_grpc.AuthServiceServicer):

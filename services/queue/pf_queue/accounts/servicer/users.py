@@ -9,6 +9,7 @@ from typing import TypeVar
 from paddleflow.auth.v1 import auth_pb2, auth_pb2_grpc
 from pf_kit.call import current_call
 from pf_kit.events import Event
+from pf_kit.fields import require
 from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
 from pf_kit.token_status import CachedTokenStatus
@@ -18,7 +19,6 @@ from pf_queue.accounts.convert import USER_EVENT, existing_user, given, user_mes
 from pf_queue.accounts.service import Credentials, Users
 from pf_queue.accounts.service.grants import RESOURCES_LOCK
 from pf_queue.accounts.store import LOCK
-from pf_queue.fields import require
 
 R = TypeVar("R", auth_pb2.CreateUserRequest, auth_pb2.SetPasswordRequest)
 
