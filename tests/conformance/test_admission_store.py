@@ -96,6 +96,11 @@ class Kept:
         async with self.database.change() as change:
             await self.stores.workloads.write(change, effects)
 
+    async def revise(self, *changed: Record) -> None:
+        records = {each.id: each for each in changed}
+        async with self.database.change() as change:
+            await self.stores.workloads.write(change, Effects(changed=records, revised=set(records)))
+
     async def unfinished(self) -> list[Record]:
         found = await self.stores.workloads.unfinished(self.database.newest)
         return sorted(found, key=lambda each: each.id)
@@ -363,6 +368,17 @@ async def test_nothing_comes_into_a_queue_that_was_deleted(kept: Kept) -> None:
     assert await kept.unfinished() == []
     assert await kept.over("other/1") == []
     assert await kept.decisions() == []
+
+
+async def test_what_is_asked_for_may_change(kept: Kept) -> None:
+    given = record()
+    revised = replace(given, spec=replace(given.spec, priority=7, revision=3), version=2)
+    await kept.write(added=[given, record("other")])
+    await kept.revise(revised)
+    assert await kept.unfinished() == [revised, record("other")]
+    await kept.write(replace(revised, running=1))
+    await kept.write(ended(revised))
+    assert await kept.over("job/1") == [ended(revised)]
 
 
 async def test_what_is_over_outlives_its_queue(kept: Kept) -> None:

@@ -22,6 +22,7 @@ from support.admission_site import (
     PENDING,
     RELEASED,
     AdmissionSite,
+    watching,
 )
 from support.queue_process import QueueProcess
 from support.queue_site import QueueSite, opened_site
@@ -180,6 +181,42 @@ async def test_who_was_told_to_leave_waits_again_as_the_next_attempt(jobs: Admis
     assert (await jobs.get("j", attempt=1)).state == RELEASED
     await jobs.site.root(queue_pb2.OpenQueueRequest(name=jobs.site.name("q")))
     assert (await jobs.until("j", ADMITTED)).admitted.grant_id != first.admitted.grant_id
+
+
+async def change(jobs: AdmissionSite, job: str, priority: int, revision: int = 0) -> workload_pb2.Workload:
+    request = admission_pb2.UpdateWorkloadRequest(key=jobs.key(job), priority=priority, revision=revision)
+    changed: workload_pb2.Workload = (await jobs.site.root(request)).workload
+    return changed
+
+
+async def test_who_waits_is_first_once_its_priority_is_higher(jobs: AdmissionSite) -> None:
+    await jobs.start("all", "q", cores=8, replicas=4)
+    for job in ("a", "b"):
+        await jobs.wait(job, "q", cores=8, replicas=4)
+    async with watching(jobs.site.root, jobs.site.name("q")) as watcher:
+        await watcher.existing()
+        changed = await change(jobs, "b", 1000)
+        assert (changed.priority, changed.state) == (1000, PENDING)
+        assert (await watcher.until("updated")).updated == changed
+    assert (await jobs.explain("b")).waiting.position.position == 1
+    await jobs.release("all")
+    await jobs.until("b", ADMITTED)
+    assert (await jobs.get("a")).state == PENDING
+    with pytest.raises(WorkloadStateConflict):
+        await change(jobs, "b", 0)
+    with pytest.raises(WorkloadNotFound):
+        await change(jobs, "none", 0)
+
+
+async def test_an_older_wish_that_comes_late_is_passed_over(jobs: AdmissionSite) -> None:
+    await jobs.site.root(queue_pb2.HoldQueueRequest(name=jobs.site.name("q")))
+    await jobs.wait("j", "q", priority=1, revision=1)
+    assert (await change(jobs, "j", 3, revision=3)).priority == 3
+    assert (await change(jobs, "j", 2, revision=2)).priority == 3
+    assert (await change(jobs, "j", 4, revision=3)).priority == 3
+    (again,) = await jobs.submit(jobs.workload("j", "q", priority=1, revision=1))
+    assert (again.workload.priority, again.workload.revision) == (3, 3)
+    assert (await change(jobs, "j", 5)).revision == 3
 
 
 async def test_what_could_not_be_started_waits_for_a_while(jobs: AdmissionSite) -> None:

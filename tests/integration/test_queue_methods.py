@@ -146,6 +146,15 @@ def resize(admission: AdmissionSite) -> admission_pb2.ResizeWorkloadRequest:
     return admission_pb2.ResizeWorkloadRequest(key=key, grant_id=f"{key.job_id}/1")
 
 
+async def update(site: QueueSite) -> Any:
+    """What waits may change."""
+    admission = AdmissionSite(site)
+    await admission.prepare("q")
+    await site.root(queue_pb2.HoldQueueRequest(name=site.name("q")))
+    await admission.submit(admission.workload("j", "q"))
+    return await site.root(admission_pb2.UpdateWorkloadRequest(key=admission.key("j"), priority=5))
+
+
 async def submit(site: QueueSite) -> Any:
     admission = AdmissionSite(site)
     await admission.prepare("q")
@@ -184,6 +193,7 @@ SUCCESSES: Mapping[str, Step] = {
     "queue.v1.AdmissionService/SubmitWorkloads": submit,
     "queue.v1.AdmissionService/ReleaseWorkloads": on_workload(release),
     "queue.v1.AdmissionService/ResizeWorkload": on_workload(resize),
+    "queue.v1.AdmissionService/UpdateWorkload": update,
     "queue.v1.AdmissionService/ReportRunning": on_workload(running),
     "queue.v1.AdmissionService/ResumeWorkload": resume,
     "queue.v1.AdmissionService/GetWorkload": on_workload(

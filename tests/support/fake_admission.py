@@ -26,6 +26,11 @@ class Admission:
         workload.admitted.roles[0].surplus = request.roles[0].surplus
         return pb.ResizeWorkloadResponse(workload=workload)
 
+    def UpdateWorkload(self, request: Any) -> Any:  # noqa: N802
+        workload = self._find(request.key)
+        workload.priority, workload.revision = request.priority, request.revision
+        return pb.UpdateWorkloadResponse(workload=workload)
+
     def ReportRunning(self, _: Any) -> Any:  # noqa: N802
         return pb.ReportRunningResponse()
 

@@ -115,6 +115,7 @@ class Life:
             self.release,
             self.obey,
             self.resize,
+            self.update,
             self.running,
             self.resume,
             self.arrange,
@@ -175,6 +176,10 @@ class Life:
         if record is not None:
             left = self.chance.randint(0, 2)
             self.engine.resize(record.spec.key, record.grant, {"worker": left})
+
+    def update(self) -> None:
+        key, priority = self.chance.choice(self.keys), self.chance.choice([-5, 0, 5])
+        self.engine.update(key, priority, self.chance.choice([0, 1, 2, 3]), self.now)
 
     def running(self) -> None:
         for record in list(self.engine.records.values())[:3]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -103,6 +104,15 @@ class PoolMachine(RuleBasedStateMachine):
         self.booked.discard(name)
         for story in (self.story, self.twin):
             story.pool.cancel(name)
+
+    @rule(data=st.data(), priority=st.sampled_from([-5, 0, 5]))
+    @precondition(lambda self: self.pool.waiting)
+    def revise(self, data: st.DataObject, priority: int) -> None:
+        """Room that is kept for a workload stays so."""
+        name = data.draw(st.sampled_from(sorted(self.pool.waiting)))
+        for story in (self.story, self.twin):
+            story.pool.revise(replace(story.pool.waiting[name], priority=priority), story.now)
+        assert set(self.pool.bookings) == self.booked
 
     @rule()
     def obey(self) -> None:

@@ -16,6 +16,7 @@ ENDED = workload_pb2.Released(key=KEY, outcome=workload_pb2.RELEASE_OUTCOME_EVIC
     ("event", "version", "kind"),
     [
         (workload_pb2.WorkloadEvent(submitted=workload_pb2.Workload(key=KEY)), 2_000_000, "CREATED"),
+        (workload_pb2.WorkloadEvent(updated=workload_pb2.Workload(key=KEY)), 2_000_001, "UPDATED"),
         (workload_pb2.WorkloadEvent(requeued=workload_pb2.Requeued(key=KEY)), 2_000_000, "CREATED"),
         (workload_pb2.WorkloadEvent(requeued=workload_pb2.Requeued(key=KEY)), 2_000_001, "UPDATED"),
         (workload_pb2.WorkloadEvent(admitted=workload_pb2.Admitted(key=KEY)), 2_000_001, "UPDATED"),

@@ -170,6 +170,13 @@ def test_a_workload_is_read_listed_and_resumed(fake: FakePaddleFlow, client: Pad
         client.workloads.get(WorkloadKey("c"))
 
 
+def test_the_priority_of_a_workload_is_changed(fake: FakePaddleFlow, client: PaddleFlow) -> None:
+    client.workloads.submit([A])
+    changed = client.workloads.update(A.key, 1000, revision=2)
+    assert (changed.priority, changed.revision) == (1000, 2)
+    assert fake.world.asked(admission_pb2.UpdateWorkloadRequest)[-1].request_id
+
+
 def test_why_a_workload_waits_is_told_wholly(fake: FakePaddleFlow, client: PaddleFlow) -> None:
     client.workloads.submit([A])
     told = admission_pb2.ExplainWorkloadResponse()

@@ -18,7 +18,7 @@ from pf_queue.admission.core.decisions import Evict
 from pf_queue.admission.core.pool import Pool
 from pf_queue.admission.domain import DecisionKind, Record
 from pf_queue.admission.engine import Engine
-from pf_queue.admission.journal.inputs import Arrange, Opening, Release, Resize, Resume, Round, Running, Submit
+from pf_queue.admission.journal.inputs import Arrange, Opening, Release, Resize, Resume, Round, Running, Submit, Update
 from pf_queue.admission.journal.replay import Begun, Replayed, replay
 from pf_queue.admission.journal.segments import segments
 from support.repository import ROOT
@@ -64,7 +64,7 @@ def lives(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_lives_hold_every_input_and_every_decision(lives: Path) -> None:
     turns = replayed(lives)
     told = {type(told) for turn in turns for told, _ in turn.inputs}
-    assert told == {Arrange, Submit, Release, Resize, Running, Resume, Round}
+    assert told == {Arrange, Submit, Release, Resize, Update, Running, Resume, Round}
     assert {each.kind for turn in turns for each in turn.decided} == set(DecisionKind)
 
 
