@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pf_job.jobs.life import Ending, Event, Grant, Life, Terms, advance, backoff, due, overdue
+from pf_job.jobs.dues import due, overdue
+from pf_job.jobs.life import Ending, Event, Grant, Life, Terms, advance, backoff
 from pf_job.jobs.states import FINAL, STAGES, STATES, Kind, Stage, State
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 GRANT = Grant("g", 1, "local", {"main": 1}, NOW + timedelta(minutes=5))
+ABOUT: Mapping[Kind, Any] = {
+    Kind.SHRUNK: {"left": {"main": 0}, "version": 2},
+    Kind.RESIZED: {"left": {"main": 1}},
+}
 ENDINGS = {Kind.ENDED: Ending.FAILED, Kind.LATE: Ending.FATAL}
 
 
@@ -24,6 +31,8 @@ def at(stage: Stage, **fields: object) -> Life:
         Stage.QUEUED: {"state": State.PENDING},
         Stage.LAUNCH: {"state": State.PENDING, "grant": GRANT},
         Stage.WATCH: {"state": State.RUNNING, "grant": GRANT, "start_time": NOW},
+        Stage.PART: {"state": State.RUNNING, "grant": GRANT, "start_time": NOW},
+        Stage.RESIZE: {"state": State.RUNNING, "grant": replace(GRANT, left={"main": 1}), "start_time": NOW},
         Stage.HALT: {"state": State.RUNNING, "grant": GRANT, "start_time": NOW, "ending": Ending.FAILED},
         Stage.ENDING: {"state": State.RUNNING, "grant": GRANT, "start_time": NOW, "ending": Ending.FAILED},
         Stage.RELEASE: {"state": State.FAILED, "grant": GRANT, "ending": Ending.FAILED},
@@ -34,7 +43,7 @@ def at(stage: Stage, **fields: object) -> Life:
 
 def happened(kind: Kind, attempt: int = 0) -> Event:
     grant = replace(GRANT, version=2) if kind is Kind.ADMITTED else None
-    return Event(kind=kind, attempt=attempt, message=kind, grant=grant, ending=ENDINGS.get(kind))
+    return Event(kind=kind, attempt=attempt, message=kind, grant=grant, ending=ENDINGS.get(kind), **ABOUT.get(kind, {}))
 
 
 @pytest.mark.parametrize("kind", Kind)
@@ -161,7 +170,7 @@ def test_a_second_stop_can_only_shorten_the_grace() -> None:
 def test_what_an_attempt_holds_may_grow_and_old_news_of_it_is_passed_over() -> None:
     life = told(at(Stage.WATCH), happened(Kind.ADMITTED))
     assert life.grant
-    assert (life.stage, life.state, life.grant.version) == (Stage.LAUNCH, State.RUNNING, 2)
+    assert (life.stage, life.state, life.grant.version) == (Stage.WATCH, State.RUNNING, 2)
     assert told(life, replace(happened(Kind.ADMITTED), grant=GRANT)) == life
 
 

@@ -34,9 +34,9 @@ class Book:
         self._fence = fence
         self._owes = Shared(self._is_owed, PAUSE / 2)
 
-    async def owed(self, stage: Stage) -> Sequence[Job]:
-        """Jobs at a stage that need not wait any longer."""
-        return await self._store.at(self._database.newest, [stage], self._clock.now(), BATCH)
+    async def owed(self, *stages: Stage) -> Sequence[Job]:
+        """Jobs at these stages that need not wait any longer."""
+        return await self._store.at(self._database.newest, stages, self._clock.now(), BATCH)
 
     async def at(self, stages: Sequence[Stage]) -> AsyncIterator[Sequence[Job]]:
         """All jobs at these stages, many at a time."""

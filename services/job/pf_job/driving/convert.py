@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC
 
 from google.protobuf.duration_pb2 import Duration
@@ -10,7 +10,7 @@ from google.protobuf.duration_pb2 import Duration
 from paddleflow.common.v1 import event_pb2, resources_pb2
 from paddleflow.problems import FailedPrecondition, Problem
 from paddleflow.queue.v1 import admission_pb2, cluster_pb2, workload_pb2
-from pf_job.driving.ports import AttemptKey, GivenBack, RoleWish, Standing, Wish
+from pf_job.driving.ports import AttemptKey, GivenBack, Left, RoleWish, Standing, Wish
 from pf_job.jobs.life import Ending, Event, Grant
 from pf_job.jobs.states import Kind
 from pf_job.jobs.telling import News
@@ -76,6 +76,11 @@ def release_message(given: GivenBack) -> admission_pb2.Release:
     return admission_pb2.Release(key=key_message(given.key), grant_id=given.grant, outcome=OUTCOMES[given.ending])
 
 
+def resize_message(left: Left) -> admission_pb2.ResizeWorkloadRequest:
+    roles = [workload_pb2.RoleGrant(role=role, surplus=surplus) for role, surplus in left.surplus.items()]
+    return admission_pb2.ResizeWorkloadRequest(key=key_message(left.key), grant_id=left.grant, roles=roles)
+
+
 def node_message(machine: Machine) -> cluster_pb2.Node:
     return cluster_pb2.Node(
         name=machine.name,
@@ -89,7 +94,7 @@ def grant_of(admitted: workload_pb2.Admitted) -> Grant:
         id=admitted.grant_id,
         version=admitted.grant_version,
         cluster=admitted.cluster,
-        replicas={role.role: role.base + role.surplus for role in admitted.roles},
+        replicas=_counts(admitted.roles),
         start_by=admitted.deadline.ToDatetime(UTC),
     )
 
@@ -99,10 +104,13 @@ def standing_of(change: admission_pb2.WorkloadChange) -> Standing | None:
     if change.kind != event_pb2.CHANGE_KIND_EXISTING:
         return None
     workload = change.workload
+    admitted = workload.admitted
+    leaves = any(role.leaving for role in admitted.roles)
     return Standing(
         key=_key(workload.key),
-        grant=grant_of(workload.admitted) if workload.HasField("admitted") else None,
+        grant=grant_of(admitted) if workload.HasField("admitted") else None,
         evicting=workload.state == workload_pb2.WORKLOAD_STATE_EVICTING,
+        left={role.role: role.base + role.surplus - role.leaving for role in admitted.roles} if leaves else None,
     )
 
 
@@ -111,7 +119,10 @@ def news_of(event: workload_pb2.WorkloadEvent) -> Iterator[News]:
     match event.WhichOneof("fact"):
         case "admitted":
             yield _news(event.admitted.key, Kind.ADMITTED, grant=grant_of(event.admitted))
-        case "evicting" if event.evicting.reason != workload_pb2.EVICTION_REASON_SURPLUS:
+        case "evicting" if event.evicting.reason == workload_pb2.EVICTION_REASON_SURPLUS:
+            evicting = event.evicting
+            yield shrunk(_key(evicting.key), _counts(evicting.left), evicting.grant_version, _for(evicting))
+        case "evicting":
             yield _news(event.evicting.key, Kind.EVICTED, message=_why(event.evicting))
         case "released" if event.released.outcome:
             yield _news(event.released.key, Kind.RELEASED)
@@ -119,6 +130,12 @@ def news_of(event: workload_pb2.WorkloadEvent) -> Iterator[News]:
             yield _requeued(event.requeued)
         case _:
             return
+
+
+def shrunk(key: AttemptKey, left: Mapping[str, int], version: int, beneficiary: str = "") -> News:
+    """The queue takes back surplus."""
+    message = f"the room is needed{beneficiary}"
+    return News(key.job, Event(kind=Kind.SHRUNK, attempt=key.attempt, left=left, version=version, message=message))
 
 
 def _requeued(requeued: workload_pb2.Requeued) -> News:
@@ -134,8 +151,16 @@ def _news(key: workload_pb2.WorkloadKey, kind: Kind, *, message: str = "", grant
 
 def _why(evicting: workload_pb2.Evicting) -> str:
     why = WHY_EVICTED.get(evicting.reason, "the queue takes back what it holds")
+    return f"pushed out: {why}{_for(evicting)}"
+
+
+def _for(evicting: workload_pb2.Evicting) -> str:
     beneficiary = evicting.beneficiary.job_id
-    return f"pushed out: {why}{f' ({beneficiary})' if beneficiary else ''}"
+    return f" ({beneficiary})" if beneficiary else ""
+
+
+def _counts(roles: Iterable[workload_pb2.RoleGrant]) -> Mapping[str, int]:
+    return {role.role: role.base + role.surplus for role in roles}
 
 
 def _key(key: workload_pb2.WorkloadKey) -> AttemptKey:

@@ -33,20 +33,21 @@ def startable(job: Job, crew: Sequence[Task]) -> Sequence[Task]:
 
 
 def missing_ports(job: Job, crew: Sequence[Task]) -> int:
-    """How many ports are to be chosen before the first replica is started."""
+    """How many ports are to be chosen before the next replica is started."""
     rules = rules_of(job.spec)
     return sum(len(_names(rules, task)) for task in crew if not task.ports)
 
 
 def with_ports(job: Job, crew: Sequence[Task], free: Iterator[int]) -> Sequence[Task]:
     """The replicas with what they listen on: one after the other from the port on that their roles are told, or else on
-    free ones. Raises NotServed.
+    free ones. Those that have some keep them. Raises NotServed.
     """
     rules = rules_of(job.spec)
     told = {member.work.port for member in job.spec.crew if member.work.port}
-    following = {first: iter(range(first, LAST_PORT + 1)) for first in told}
+    taken = {port for task in crew for port in task.ports.values()}
+    following = {first: (port for port in range(first, LAST_PORT + 1) if port not in taken) for first in told}
     return [
-        replace(task, ports=_ports(_names(rules, task), following.get(member_of(job, task).work.port, free)))
+        task if task.ports else replace(task, ports=_ports(_names(rules, task), following.get(_told(job, task), free)))
         for task in crew
     ]
 
@@ -82,6 +83,11 @@ def launch(job: Job, crew: Sequence[Task], task: Task, mounts: Sequence[Mount], 
 def member_of(job: Job, task: Task) -> Member:
     """What is said of the role of a replica."""
     return next(member for member in job.spec.crew if member.role == task.key.role)
+
+
+def _told(job: Job, task: Task) -> int:
+    """The port from which on the replicas of a role listen; 0 if it is not said."""
+    return member_of(job, task).work.port
 
 
 def _ports(names: Sequence[str], from_: Iterator[int]) -> Mapping[str, int]:

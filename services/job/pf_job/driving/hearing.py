@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
 from paddleflow.queue.v1 import workload_pb2
 from pf_job.driving.book import Book
-from pf_job.driving.convert import WORKLOAD_EVENT, news_of
+from pf_job.driving.convert import WORKLOAD_EVENT, news_of, shrunk
 from pf_job.driving.ports import Admission, AttemptKey, Standing
 from pf_job.jobs.domain import Job
 from pf_job.jobs.life import Event as LifeEvent
@@ -17,7 +17,7 @@ from pf_job.jobs.telling import News, tell
 from pf_kit.events import Event
 from pf_kit.unit import Change
 
-KNOWN_TO_QUEUE = (Stage.QUEUED, Stage.LAUNCH, Stage.WATCH, Stage.HALT, Stage.ENDING)
+KNOWN_TO_QUEUE = (Stage.QUEUED, Stage.LAUNCH, Stage.WATCH, Stage.PART, Stage.RESIZE, Stage.HALT, Stage.ENDING)
 """Stages of jobs that wait in a queue or hold something."""
 
 
@@ -66,6 +66,8 @@ def _missed(job: Job, standings: Mapping[AttemptKey, Standing]) -> Iterator[News
         return
     if standing.grant is not None:
         yield News(job.id, LifeEvent(kind=Kind.ADMITTED, attempt=attempt, grant=standing.grant))
+        if standing.left is not None:
+            yield shrunk(standing.key, standing.left, standing.grant.version + 1)
     if standing.evicting:
         yield News(job.id, LifeEvent(kind=Kind.EVICTED, attempt=attempt, message="pushed out"))
 

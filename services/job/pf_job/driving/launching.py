@@ -10,8 +10,8 @@ from typing import Protocol
 from paddleflow.problems import Problem, Unavailable
 from pf_job.driving.book import Book
 from pf_job.driving.crews import missing_ports, startable, with_ports
-from pf_job.driving.seeing import last_starts
 from pf_job.driving.steps import Runtimes, cluster_of
+from pf_job.jobs.crew import is_free, last_starts, members
 from pf_job.jobs.domain import Job, Task, TaskKey, TaskState
 from pf_job.jobs.life import Ending, Event
 from pf_job.jobs.states import Kind, Stage
@@ -48,17 +48,19 @@ class Launching:
 
     async def step(self) -> int:
         """Starts the replicas of jobs; tells how many got further. What does not answer is left for later."""
-        jobs = await self._book.owed(Stage.LAUNCH)
-        crews = await self._crews(jobs)
+        jobs = await self._book.owed(Stage.LAUNCH, Stage.RESIZE)
+        last = await self._last_starts(jobs)
+        crews = {job.id: members(job, last[job.id]) for job in jobs}
         waiting = {task.key for crew in crews.values() for task in crew if task.state is TaskState.PENDING}
         self._started = {key: time for key, time in self._started.items() if key in waiting}
         before = len(self._started)
-        news = [_launched(job) for job in jobs if self._is_launched(crews[job.id])]
+        begun = [job for job in jobs if job.life.stage is Stage.LAUNCH and self._is_launched(crews[job.id])]
+        news = [_launched(job, last[job.id]) for job in begun]
         news += await self._launch([(job, crews[job.id]) for job in jobs])
         await self._book.tell(news)
         return len(news) + len(self._started) - before
 
-    async def _crews(self, jobs: Sequence[Job]) -> Mapping[str, Sequence[Task]]:
+    async def _last_starts(self, jobs: Sequence[Job]) -> Mapping[str, Sequence[Task]]:
         tasks = await self._book.tasks([job.id for job in jobs])
         return {job.id: last_starts(job, [task for task in tasks if task.key.job == job.id]) for job in jobs}
 
@@ -108,8 +110,10 @@ class Launching:
         return {refusal.key.job: refusal.problem for refusal in refusals}
 
 
-def _launched(job: Job) -> News:
-    return News(job.id, Event(kind=Kind.LAUNCHED, attempt=job.life.attempt))
+def _launched(job: Job, last: Sequence[Task]) -> News:
+    """Nothing is owed to its replicas now; perhaps it has something to give back."""
+    kind = Kind.FREED if is_free(job, last) else Kind.LAUNCHED
+    return News(job.id, Event(kind=kind, attempt=job.life.attempt))
 
 
 def _failed(job: Job, problem: Problem) -> News:

@@ -12,30 +12,32 @@ from paddleflow.problems import Problem, Unavailable
 from pf_job.driving import steps
 from pf_job.driving.book import Book
 from pf_job.driving.gathering import gathered
+from pf_job.driving.growing import fall_due
 from pf_job.driving.hearing import compare
 from pf_job.driving.launching import Launching, Preparation
 from pf_job.driving.machines import MachineReports
 from pf_job.driving.ports import Admission, AttemptKey
 from pf_job.driving.seeing import see
 from pf_job.driving.trying import Step, Trying
-from pf_job.jobs.domain import ENDED, Job
-from pf_job.jobs.life import overdue
+from pf_job.jobs.domain import ENDED, Job, Task
+from pf_job.jobs.life import Life
 from pf_job.jobs.states import Stage, State
 from pf_job.jobs.store import JobStore
-from pf_job.jobs.telling import News
 from pf_job.runtimes.port import Phase, ReplicaKey, Runtime, Sighting
 from pf_kit.clock import Clock
 
 AGAIN_SECONDS = 1.0
 """Until a runtime that has ended its answer is asked again."""
 LATE_SECONDS = 1.0
-"""Between two looks for limits of time."""
+"""Between two looks for limits of time that are over, and for jobs that may grow."""
 EXPIRED_SECONDS = 10.0
 """Between two looks for jobs that need not be kept."""
 MACHINES_SECONDS = 30.0
 """Between two looks at the machines of a cluster."""
-WITH_REPLICAS = (Stage.WATCH, Stage.ENDING)
-"""Stages of jobs whose runtime has been told to start or to end replicas."""
+WITH_REPLICAS = (Stage.LAUNCH, Stage.WATCH, Stage.PART, Stage.RESIZE, Stage.ENDING)
+"""Stages of jobs of which replicas may run."""
+TOLD = frozenset({Stage.WATCH, Stage.ENDING})
+"""Stages of jobs whose runtime has been told to start, or to end, all that it was to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +67,10 @@ class Driver:
                 group.create_task(Trying(f"report the machines of {cluster}").keep_on(reports.step, pause))
             for what, step in self._steps().items():
                 group.create_task(Trying(what).keep_on(step, self.book.commits))
-            group.create_task(Trying("end late jobs").keep_on(self._end_late, partial(asyncio.sleep, LATE_SECONDS)))
+            late = Trying("look what is due")
+            group.create_task(
+                late.keep_on(lambda: fall_due(self.book, self.clock.now()), partial(asyncio.sleep, LATE_SECONDS))
+            )
             pause = partial(asyncio.sleep, EXPIRED_SECONDS)
             group.create_task(Trying("forget expired jobs").keep_on(self._forget_expired, pause))
 
@@ -79,7 +84,7 @@ class Driver:
             "submit jobs": lambda: steps.submit(self.book, self.admission),
             "launch jobs": Launching(self.book, self.preparation, self, self.clock).step,
             "halt jobs": lambda: steps.halt(self.book, self, self._see),
-            "release jobs": lambda: steps.release(self.book, self.admission),
+            "give back": lambda: steps.give_back(self.book, self.admission),
         }
 
     async def _compare(self) -> int:
@@ -126,7 +131,7 @@ class Driver:
         async for jobs in self.book.at(WITH_REPLICAS):
             there = {job.id: job.life for job in jobs if job.life.grant and job.life.grant.cluster == cluster}
             for task in await self.book.tasks(list(there)):
-                if task.state not in ENDED and task.key.attempt == there[task.key.job].attempt:
+                if _is_known(task, there[task.key.job]):
                     found[task.key] = None
             await self._report([job for job in jobs if job.life.state is State.RUNNING])
         return found
@@ -135,12 +140,6 @@ class Driver:
         running = {AttemptKey(job.id, job.life.attempt): job.life.grant.id for job in jobs if job.life.grant}
         if running:
             await self.admission.report_running(running)
-
-    async def _end_late(self) -> int:
-        now = self.clock.now()
-        jobs = await self.book.overdue()
-        changed = await self.book.tell([News(job.id, overdue(job.life, job.terms, now)) for job in jobs])
-        return len(changed)
 
     async def _forget_expired(self) -> int:
         jobs = await self.book.expired()
@@ -151,3 +150,9 @@ class Driver:
         if jobs:
             await self.book.forget(jobs)
         return len(jobs)
+
+
+def _is_known(task: Task, life: Life) -> bool:
+    """True of a replica that the runtime must know of: it has begun, or its start has been told for sure."""
+    there = task.state not in ENDED and task.key.attempt == life.attempt
+    return there and (life.stage in TOLD or task.start_time is not None)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from google.protobuf.message import Message
 from grpc import aio
 
-from paddleflow.problems import Code, InvalidArgument, Unavailable
+from paddleflow.problems import Code, GrantMismatch, InvalidArgument, NotFound, Unavailable, WorkloadStateConflict
 from paddleflow.queue.v1 import admission_pb2, admission_pb2_grpc, cluster_pb2, cluster_pb2_grpc, workload_pb2
 from paddleflow.status import problem_of
 from pf_job.driving.convert import (
@@ -18,10 +19,11 @@ from pf_job.driving.convert import (
     refusal_of,
     refused,
     release_message,
+    resize_message,
     standing_of,
     workload_message,
 )
-from pf_job.driving.ports import AttemptKey, GivenBack, Standing, Submitted, Wish
+from pf_job.driving.ports import AttemptKey, GivenBack, Left, Standing, Submitted, Wish
 from pf_job.jobs.life import Grant
 from pf_job.runtimes.port import Machine
 from pf_kit.clock import Clock
@@ -61,6 +63,11 @@ class RemoteAdmission:
         for begin in range(0, len(given), MOST):
             found.update(await self._release(given[begin : begin + MOST]))
         return found
+
+    async def resize(self, left: Sequence[Left]) -> Mapping[AttemptKey, Grant]:
+        # At once, so that they share a commit there.
+        held = await asyncio.gather(*map(self._resize, left))
+        return {each.key: grant for each, grant in zip(left, held, strict=True) if grant is not None}
 
     async def report_running(self, running: Mapping[AttemptKey, str]) -> None:
         reports = [admission_pb2.RunningReport(key=key_message(key), grant_id=grant) for key, grant in running.items()]
@@ -121,6 +128,16 @@ class RemoteAdmission:
             if grant := await self._held(each.key):
                 found[each.key] = grant
         return found
+
+    async def _resize(self, left: Left) -> Grant | None:
+        try:
+            reply = await self._call(self._stub.ResizeWorkload, resize_message(left))
+        except (NotFound, GrantMismatch):
+            return None
+        except WorkloadStateConflict:
+            # Whoever holds less than that has given it back before.
+            return await self._held(left.key)
+        return grant_of(reply.workload.admitted)
 
     async def _held(self, key: AttemptKey) -> Grant | None:
         request = admission_pb2.GetWorkloadRequest(key=key_message(key))

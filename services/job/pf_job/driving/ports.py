@@ -66,6 +66,17 @@ class GivenBack:
 
 
 @dataclass(frozen=True, slots=True)
+class Left:
+    """What an attempt keeps of what it holds."""
+
+    key: AttemptKey
+    grant: str
+    """What it holds."""
+    surplus: Mapping[str, int]
+    """Replicas above the minimum, by role."""
+
+
+@dataclass(frozen=True, slots=True)
 class Standing:
     """How an attempt stands in its queue."""
 
@@ -73,6 +84,8 @@ class Standing:
     grant: Grant | None
     """What it holds; None if it waits."""
     evicting: bool
+    left: Mapping[str, int] | None = None
+    """The replicas that it is to be left with, by role, if it was told to give back some."""
 
 
 class Admission(Protocol):
@@ -86,6 +99,11 @@ class Admission(Protocol):
 
         Tells of those that hold something else than was said what it is: they are not released. Unknown ones are
         passed over.
+        """
+
+    async def resize(self, left: Sequence[Left]) -> Mapping[AttemptKey, Grant]:
+        """Gives back surplus of attempts, and tells what they hold then. One that is not named holds nothing any more,
+        or something else than was said.
         """
 
     async def report_running(self, running: Mapping[AttemptKey, str]) -> None:

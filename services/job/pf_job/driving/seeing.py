@@ -8,12 +8,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from pf_job.driving.book import Book
-from pf_job.driving.judging import Judgement, judge, outcome
+from pf_job.driving.judging import Judgement, fallen, judge, outcome, said
+from pf_job.frameworks.registry import together
+from pf_job.jobs.crew import expected, is_free, last_starts, members, newcomers, regrouped
 from pf_job.jobs.domain import ENDED, Happening, Job, Task, TaskKey, TaskState
 from pf_job.jobs.life import Event
 from pf_job.jobs.states import Kind
 from pf_job.jobs.store import JobStore
-from pf_job.jobs.telling import News, expected, tell
+from pf_job.jobs.telling import News, tell
 from pf_job.runtimes.port import Phase, Sighting
 from pf_kit.unit import Change
 
@@ -43,20 +45,40 @@ async def _see(
     store: JobStore, change: Change, job: Job, tasks: Sequence[Task], sightings: Mapping[TaskKey, Sighting]
 ) -> Sequence[News]:
     after = [seen(job, task, sightings[task.key]) if task.key in sightings else task for task in tasks]
+    found = _judged(job, after)
+    if found.culprit is not None:
+        fell = fallen(job, after, found.culprit)
+        after = [replace(task, state=TaskState.STOPPED) if task.key in fell else task for task in after]
     changed = [(old, new) for old, new in zip(tasks, after, strict=True) if old != new]
-    crew = last_starts(job, after)
-    found = judge(job, crew) if job.life.ending is None else Judgement()
-    anew = [_started_again(task) for task in found.again]
-    await store.put_tasks(change, [*(new for _, new in changed), *anew])
+    last = last_starts(job, after)
+    again, together_anew = [_started_again(task) for task in found.again], _regrouped(job, last, found)
+    await store.put_tasks(change, [*(new for _, new in changed), *again, *together_anew])
     badly = [_happening(job, new, f"task-{new.state}", change) for old, new in changed if _ended_badly(old, new)]
-    await store.note(change, [*badly, *(_happening(job, task, "task-restarted", change) for task in anew)])
-    return [News(job.id, event) for event in events(job, crew, found)]
+    await store.note(change, [*badly, *(_happening(job, task, "task-restarted", change) for task in again)])
+    return [News(job.id, event) for event in events(job, last, found, regrouped=bool(together_anew))]
 
 
-def last_starts(job: Job, tasks: Sequence[Task]) -> Sequence[Task]:
-    """The replicas of the attempt that a job is at, each as it was started last."""
-    mine = sorted((task for task in tasks if task.key.attempt == job.life.attempt), key=lambda task: task.key)
-    return list({(task.key.role, task.key.index): task for task in mine}.values())
+def _judged(job: Job, tasks: Sequence[Task]) -> Judgement:
+    """What is to become of a job that goes on; nothing new as long as its replicas are ended to be started again."""
+    last = last_starts(job, tasks)
+    if job.life.ending is not None or (together(job.spec) and _regroups(job, last)):
+        return Judgement()
+    return judge(job, tasks)
+
+
+def _regroups(job: Job, last: Sequence[Task]) -> bool:
+    ending = any(task.state is TaskState.STOPPING for task in last)
+    return ending or any(task.state is TaskState.STOPPED for task in members(job, last))
+
+
+def _regrouped(job: Job, last: Sequence[Task], found: Judgement) -> Sequence[Task]:
+    """What changes for those that are all started again together."""
+    if job.life.ending is not None or found.verdict is not None or not together(job.spec):
+        return []
+    if found.culprit is not None:
+        # With a smaller crew they are, as soon as it is known that it is smaller.
+        return [] if found.left is not None else regrouped(job, last)
+    return newcomers(job, last)
 
 
 def seen(job: Job, task: Task, sighting: Sighting) -> Task:
@@ -71,27 +93,50 @@ def seen(job: Job, task: Task, sighting: Sighting) -> Task:
         start_time=_time(sighting.started) or task.start_time,
     )
     if sighting.phase is Phase.RUNNING:
-        return replace(told, state=TaskState.RUNNING)
+        return told if task.state is TaskState.STOPPING else replace(told, state=TaskState.RUNNING)
     ended = replace(told, status=sighting.status, signal=sighting.signal, finish_time=_time(sighting.ended))
     return replace(ended, state=_how(job, task, sighting))
 
 
-def events(job: Job, crew: Sequence[Task], found: Judgement) -> Iterator[Event]:
+def events(job: Job, last: Sequence[Task], found: Judgement, *, regrouped: bool = False) -> Iterator[Event]:
     """What has happened to a job whose attempt has these replicas."""
     attempt, verdict = job.life.attempt, found.verdict
-    wanted = {(key.role, key.index) for key in expected(job)}
-    whole = wanted <= {(task.key.role, task.key.index) for task in crew}
-    if whole and crew and all(task.start_time is not None for task in crew):
-        yield Event(kind=Kind.RUNNING, attempt=attempt, time=_last(task.start_time for task in crew))
-    if found.again and verdict is None:
-        yield Event(kind=Kind.RESTARTED, attempt=attempt)
-        return
-    if verdict is not None:
+    if _is_whole(job, last):
+        times = [task.start_time for task in members(job, last)]
+        yield Event(kind=Kind.RUNNING, attempt=attempt, time=_last(times))
+    if verdict is None:
+        yield from _goes_on(job, last, found, regrouped=regrouped)
+    else:
         yield Event(
             kind=Kind.ENDED, attempt=attempt, ending=verdict.ending, message=verdict.message, status=verdict.status
         )
-    if whole and all(task.state in ENDED for task in crew):
-        yield Event(kind=Kind.GONE, attempt=attempt, time=_last(task.finish_time for task in crew))
+    over = last and all(task.state in ENDED for task in last)
+    if over and not found.again and not regrouped:
+        yield Event(kind=Kind.GONE, attempt=attempt, time=_last(task.finish_time for task in last))
+
+
+def _is_whole(job: Job, last: Sequence[Task]) -> bool:
+    """True if all replicas have begun that there are to be, and none of the others is left."""
+    crew = members(job, last)
+    there = {(task.key.role, task.key.index) for task in crew}
+    whole = bool(crew) and all((key.role, key.index) in there for key in expected(job))
+    return whole and all(task.start_time for task in crew) and not _regroups(job, last)
+
+
+def _goes_on(job: Job, last: Sequence[Task], found: Judgement, *, regrouped: bool) -> Iterator[Event]:
+    attempt, grant = job.life.attempt, job.life.grant
+    if found.culprit is not None and found.left is not None and grant is not None:
+        message = f"{said(found.culprit, last)}, and is given up"
+        yield Event(kind=Kind.SHRUNK, attempt=attempt, left=found.left, version=grant.version + 1, message=message)
+    elif found.culprit is not None:
+        message = f"{said(found.culprit, last)}; all are started again"
+        yield Event(kind=Kind.REGROUPING, attempt=attempt, message=message)
+    elif found.again:
+        yield Event(kind=Kind.RESTARTED, attempt=attempt)
+    elif regrouped:
+        yield Event(kind=Kind.REGROUPED, attempt=attempt)
+    if is_free(job, last):
+        yield Event(kind=Kind.FREED, attempt=attempt)
 
 
 def _started_again(task: Task) -> Task:
@@ -99,6 +144,8 @@ def _started_again(task: Task) -> Task:
 
 
 def _how(job: Job, task: Task, sighting: Sighting) -> TaskState:
+    if task.state is TaskState.STOPPING:
+        return TaskState.STOPPED
     halted = job.life.ending is not None or task.key.attempt != job.life.attempt
     if sighting.phase is Phase.LOST:
         return TaskState.STOPPED if halted else TaskState.LOST

@@ -10,8 +10,8 @@ from typing import Protocol
 from paddleflow.problems import Unavailable
 from pf_job.driving.book import Book
 from pf_job.driving.ports import Admission, AttemptKey, GivenBack, Submitted
-from pf_job.driving.wishes import wish_of
-from pf_job.jobs.domain import ENDED, Job, Task
+from pf_job.driving.wishes import left_of, wish_of
+from pf_job.jobs.domain import ENDED, Job, Task, TaskState
 from pf_job.jobs.life import Ending, Event, Grant
 from pf_job.jobs.states import Kind, Stage
 from pf_job.jobs.telling import News
@@ -43,9 +43,11 @@ async def submit(book: Book, admission: Admission) -> int:
 
 
 async def halt(book: Book, runtimes: Runtimes, see: See) -> int:
-    """Ends the replicas of jobs; tells of how many. Those whose runtime does not answer are left for later."""
-    owed = await book.owed(Stage.HALT)
-    replicas = _unended(owed, await book.tasks([job.id for job in owed]))
+    """Ends replicas of jobs that are to end, and of those that go on with others; tells of how many jobs. Those whose
+    runtime does not answer are left for later.
+    """
+    owed = await book.owed(Stage.HALT, Stage.PART)
+    replicas = _to_end(owed, await book.tasks([job.id for job in owed]))
     alike: defaultdict[tuple[str, int], list[Job]] = defaultdict(list)
     for job in owed:
         alike[cluster_of(job), _patience(job)].append(job)
@@ -63,12 +65,20 @@ async def halt(book: Book, runtimes: Runtimes, see: See) -> int:
     return len(news)
 
 
-async def release(book: Book, admission: Admission) -> int:
-    """Gives back what jobs hold; tells of how many."""
-    jobs = await book.owed(Stage.RELEASE)
-    held = await admission.release([_given_back(job) for job in jobs]) if jobs else {}
-    await book.tell([News(job.id, _released(job, held)) for job in jobs])
-    return len(jobs)
+async def give_back(book: Book, admission: Admission) -> int:
+    """Gives back what jobs hold, or what they hold too much; tells of how many."""
+    owed = await book.owed(Stage.RELEASE, Stage.RESIZE)
+    over = [job for job in owed if job.life.stage is Stage.RELEASE]
+    held = await admission.release([_given_back(job) for job in over]) if over else {}
+    await book.tell([News(job.id, _released(job, held)) for job in over])
+    await _resize(book, admission, [job for job in owed if job.life.stage is Stage.RESIZE])
+    return len(owed)
+
+
+async def _resize(book: Book, admission: Admission, jobs: Sequence[Job]) -> None:
+    smaller = {job.id: left for job in jobs if (left := left_of(job)) is not None}
+    held = await admission.resize(list(smaller.values())) if smaller else {}
+    await book.tell([News(job.id, _resized(job, held)) for job in jobs])
 
 
 def cluster_of(job: Job) -> str:
@@ -85,16 +95,19 @@ def _patience(job: Job) -> int:
 
 
 def _halted(job: Job, *, gone: bool) -> Event:
+    if job.life.stage is Stage.PART:
+        return Event(kind=Kind.PARTED, attempt=job.life.attempt)
     return Event(kind=Kind.GONE if gone else Kind.HALTED, attempt=job.life.attempt)
 
 
-def _unended(jobs: Sequence[Job], tasks: Sequence[Task]) -> Mapping[str, Sequence[ReplicaKey]]:
-    """The replicas of jobs that are not over, by job."""
+def _to_end(jobs: Sequence[Job], tasks: Sequence[Task]) -> Mapping[str, Sequence[ReplicaKey]]:
+    """The replicas of jobs that are to end: all that have not yet, or only those that their job does without."""
     found: dict[str, list[ReplicaKey]] = {job.id: [] for job in jobs}
-    attempts = {job.id: job.life.attempt for job in jobs}
+    lives = {job.id: job.life for job in jobs}
     for task in tasks:
-        key = task.key
-        if task.state not in ENDED and key.attempt == attempts[key.job]:
+        key, life = task.key, lives[task.key.job]
+        due = task.state is TaskState.STOPPING if life.stage is Stage.PART else task.state not in ENDED
+        if due and key.attempt == life.attempt:
             found[key.job].append(key)
     return found
 
@@ -120,3 +133,9 @@ def _released(job: Job, held: Mapping[AttemptKey, Grant]) -> Event:
     grant = held.get(AttemptKey(job.id, job.life.attempt))
     kind = Kind.RELEASED if grant is None else Kind.ADMITTED
     return Event(kind=kind, attempt=job.life.attempt, grant=grant)
+
+
+def _resized(job: Job, held: Mapping[AttemptKey, Grant]) -> Event:
+    life = job.life
+    left = life.grant.left if life.grant else None
+    return Event(kind=Kind.RESIZED, attempt=life.attempt, left=left, grant=held.get(AttemptKey(job.id, life.attempt)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from pf_job.driving.ports import AttemptKey, RoleWish, Wish
+from pf_job.driving.ports import AttemptKey, Left, RoleWish, Wish
 from pf_job.jobs.domain import Job
 from pf_job.specs.defaults import GRACE
 from pf_job.specs.domain import Member, Priority
@@ -23,6 +23,17 @@ def wish_of(job: Job) -> Wish:
         grace=limits.grace or GRACE,
         protected=limits.protected or timedelta(0),
     )
+
+
+def left_of(job: Job) -> Left | None:
+    """What the attempt that a job is at keeps, of more that it held; None if it gives nothing back."""
+    grant = job.life.grant
+    if grant is None or grant.left is None:
+        return None
+    above: dict[str, int] = {
+        member.role: grant.left.get(member.role, member.replicas) - member.replicas for member in job.spec.crew
+    }
+    return Left(AttemptKey(job.id, job.life.attempt), grant.id, above)
 
 
 def _role_wish(member: Member) -> RoleWish:

@@ -198,12 +198,12 @@ def encode(event: object) -> Fact:
 
 
 def _roles(job: Job, tasks: Sequence[Task]) -> Iterator[job_pb2.RoleStatus]:
-    held = job.life.grant.replicas if job.life.grant else {}
+    wanted = job.life.replicas
     for member in job.spec.crew:
         mine = [task for task in tasks if task.key.role == member.role and task.key.attempt == job.life.attempt]
         yield job_pb2.RoleStatus(
             role=ROLES[member.role],
-            replicas=held.get(member.role, member.replicas),
+            replicas=wanted.get(member.role, member.replicas),
             running=sum(task.state is TaskState.RUNNING for task in mine),
             succeeded=sum(task.state is TaskState.SUCCEEDED for task in mine),
             failed=sum(task.state in ENDED and task.state is not TaskState.SUCCEEDED for task in mine),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from pf_job.frameworks.registry import steady
 from pf_job.jobs.life import BACKOFF, LONGEST_BACKOFF, Life, Terms
 from pf_job.jobs.states import State
 from pf_job.runtimes.port import ReplicaKey
@@ -56,6 +57,7 @@ class Job:
             requeue=not retry.no_requeue,
             pending=limits.pending,
             run=limits.run,
+            steady=steady(self.spec),
         )
 
     @property
@@ -87,6 +89,8 @@ class TaskState(StrEnum):
     FAILED = "failed"
     STOPPED = "stopped"
     LOST = "lost"
+    STOPPING = "stopping"
+    """Its runtime is to end it, or has been told to, while the job goes on."""
 
 
 ENDED = frozenset({TaskState.SUCCEEDED, TaskState.FAILED, TaskState.STOPPED, TaskState.LOST})

@@ -36,6 +36,8 @@ class Grant:
     """By role, what lies above the minimum included."""
     start_by: datetime
     """If it does not run by then, it gives up."""
+    left: Mapping[str, int] | None = None
+    """What is to be left of the replicas when it has given back some; None if it gives back none."""
 
 
 BACKOFF = timedelta(seconds=10)
@@ -57,6 +59,8 @@ class Terms:
     """How long it may take until it runs for the first time."""
     run: timedelta | None = None
     """How long an attempt may run."""
+    steady: timedelta = timedelta(0)
+    """How long its crew stays as it is before it grows again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +82,25 @@ class Life:
     start_time: datetime | None = None
     """When the last attempt began to run."""
     finish_time: datetime | None = None
+    crew: Mapping[str, int] | None = None
+    """How many replicas of each role there are to be now; None: as many as it holds."""
+    settle_time: datetime | None = None
+    """Since when the crew is as it is."""
+
+    @property
+    def replicas(self) -> Mapping[str, int]:
+        """How many there are to be now, by role; none as long as it holds nothing."""
+        if self.grant is None:
+            return {}
+        return self.grant.replicas if self.crew is None else self.crew
+
+    @property
+    def grows(self) -> bool:
+        """True if it holds more than it makes use of, and could."""
+        calm = self.stage is Stage.WATCH and self.state is State.RUNNING
+        if not calm or self.grant is None or self.grant.left is not None:
+            return False
+        return any(count > self.replicas.get(role, 0) for role, count in self.grant.replicas.items())
 
     @property
     def again(self) -> bool:
@@ -101,6 +124,10 @@ class Event:
     abrupt: bool = False
     not_before: datetime | None = None
     """Of REQUEUED."""
+    left: Mapping[str, int] | None = None
+    """Of SHRUNK: the replicas that it is to be left with, by role; of RESIZED: those that the queue was told."""
+    version: int = 0
+    """Of SHRUNK: that of what it holds when it has given back the rest."""
     time: datetime | None = None
     """Of RUNNING and GONE: when it happened, if that is known better than by when it was noted."""
 
@@ -114,8 +141,6 @@ class _Moment:
     now: datetime
 
 
-LIMITED = frozenset({Stage.SUBMIT, Stage.QUEUED, Stage.LAUNCH, Stage.WATCH})
-"""Where a job has a limit of time."""
 HALTING = frozenset({Stage.HALT, Stage.ENDING})
 Effect = Callable[[Life, _Moment], Life]
 
@@ -126,33 +151,6 @@ def advance(life: Life, event: Event, terms: Terms, now: datetime) -> Life:
     if event.kind not in STAGES[life.stage] or event.attempt not in (0, life.attempt + ahead):
         return life
     return EFFECTS[event.kind](life, _Moment(event, terms, now))
-
-
-def due(life: Life, terms: Terms) -> datetime | None:
-    """When a time limit is over, if nothing happens before; None if there is none."""
-    times: list[datetime] = []
-    if life.stage not in LIMITED or life.state in FINAL:
-        return None
-    if life.state is State.RUNNING:
-        return life.start_time + terms.run if terms.run is not None and life.start_time is not None else None
-    if terms.pending is not None and life.start_time is None:
-        times.append(life.accept_time + terms.pending)
-    if life.grant is not None:
-        times.append(life.grant.start_by)
-    return min(times, default=None)
-
-
-def overdue(life: Life, terms: Terms, now: datetime) -> Event:
-    """What has happened to a job whose time is over."""
-    if life.state is State.RUNNING:
-        return _late_event(life, Ending.FATAL, f"ran longer than its limit of {terms.run}")
-    if terms.pending is not None and life.start_time is None and now >= life.accept_time + terms.pending:
-        return _late_event(life, Ending.FATAL, f"did not run within its limit of {terms.pending}")
-    return _late_event(life, Ending.UNSTARTED, "its replicas did not run in the time given for it")
-
-
-def _late_event(life: Life, ending: Ending, message: str) -> Event:
-    return Event(kind=Kind.LATE, attempt=life.attempt, ending=ending, message=message)
 
 
 def backoff(terms: Terms, retries: int) -> timedelta:
@@ -182,11 +180,17 @@ def _admitted(life: Life, moment: _Moment) -> Life:
         case Stage.SUBMIT if life.ending is not None:
             return replace(held, stage=Stage.RELEASE)
         case Stage.SUBMIT | Stage.QUEUED:
-            return replace(held, stage=Stage.LAUNCH, state=State.PENDING, not_before=None, message="")
-        case Stage.WATCH:
-            return replace(held, stage=Stage.LAUNCH)
+            crew = None if grant is None else grant.replicas
+            return replace(held, stage=Stage.LAUNCH, state=State.PENDING, not_before=None, message="", crew=crew)
         case _:
-            return held
+            return _holding(life, grant)
+
+
+def _holding(life: Life, grant: Grant | None) -> Life:
+    """It holds something else than before. What it was to give back, it still is."""
+    if grant is None or life.grant is None:
+        return replace(life, grant=grant)
+    return replace(life, grant=replace(grant, left=life.grant.left), crew=life.replicas)
 
 
 def _launched(life: Life, _: _Moment) -> Life:
@@ -195,10 +199,10 @@ def _launched(life: Life, _: _Moment) -> Life:
 
 def _running(life: Life, moment: _Moment) -> Life:
     # Whoever has all replicas is owed none.
-    launched = replace(life, stage=Stage.WATCH)
+    launched = replace(life, stage=Stage.RESIZE if life.stage is Stage.RESIZE else Stage.WATCH)
     if life.state is State.RUNNING:
         return launched
-    return replace(launched, state=State.RUNNING, start_time=moment.now, message="")
+    return replace(launched, state=State.RUNNING, start_time=moment.now, settle_time=moment.now, message="")
 
 
 def _ended(life: Life, moment: _Moment) -> Life:
@@ -252,7 +256,57 @@ def _late(life: Life, moment: _Moment) -> Life:
 
 
 def _restarted(life: Life, _: _Moment) -> Life:
+    # At the other stages they are started too, or when these are over.
+    return replace(life, stage=Stage.LAUNCH) if life.stage is Stage.WATCH else life
+
+
+def _grown(life: Life, moment: _Moment) -> Life:
+    if not life.grows or life.grant is None:
+        return life
+    return replace(life, stage=Stage.PART, crew=life.grant.replicas, settle_time=moment.now)
+
+
+def _settled(life: Life, moment: _Moment) -> Life:
+    return replace(life, settle_time=moment.now)
+
+
+def _shrunk(life: Life, moment: _Moment) -> Life:
+    event, grant = moment.event, life.grant
+    if grant is None or event.left is None or event.version <= grant.version:
+        return life
+    left = _least(grant.left or grant.replicas, event.left)
+    if left == (grant.left or grant.replicas):
+        return life
+    fewer = replace(life, grant=replace(grant, left=left), crew=_least(life.replicas, left))
+    return replace(fewer, stage=Stage.PART, settle_time=moment.now)
+
+
+def _least(one: Mapping[str, int], other: Mapping[str, int]) -> Mapping[str, int]:
+    return {role: min(count, other.get(role, count)) for role, count in one.items()}
+
+
+def _regrouping(life: Life, _: _Moment) -> Life:
+    return replace(life, stage=Stage.PART)
+
+
+def _parted(life: Life, _: _Moment) -> Life:
     return replace(life, stage=Stage.LAUNCH)
+
+
+def _freed(life: Life, _: _Moment) -> Life:
+    gives = life.grant is not None and life.grant.left is not None
+    return replace(life, stage=Stage.RESIZE) if gives else life
+
+
+def _resized(life: Life, moment: _Moment) -> Life:
+    told, grant = moment.event, life.grant
+    if grant is None or grant.left is None:
+        return replace(life, stage=Stage.LAUNCH)
+    holds = told.grant or replace(grant, replicas=grant.left)
+    now = holds if holds.version >= grant.version else grant
+    if told.left != grant.left:
+        return replace(life, grant=replace(now, left=grant.left))
+    return replace(life, stage=Stage.LAUNCH, grant=replace(now, left=None), crew=life.replicas)
 
 
 def _halted(life: Life, _: _Moment) -> Life:
@@ -286,9 +340,9 @@ def _released(life: Life, moment: _Moment) -> Life:
     if life.ending is Ending.EVICTED and moment.terms.requeue:
         return _next(life)
     if not life.again:
-        return replace(life, stage=Stage.OVER, grant=None)
+        return replace(life, stage=Stage.OVER, grant=None, crew=None)
     afresh = replace(life, stage=Stage.SUBMIT, attempt=life.attempt + 1, retries=life.retries + 1)
-    return replace(afresh, ending=None, grant=None)
+    return replace(afresh, ending=None, grant=None, crew=None, settle_time=None)
 
 
 def _unknown(life: Life, _: _Moment) -> Life:
@@ -302,7 +356,7 @@ def _requeued(life: Life, moment: _Moment) -> Life:
 
 def _next(life: Life) -> Life:
     """The attempt that waits in the queue since this one was evicted; to be released too, if somebody stopped it."""
-    waits = replace(life, attempt=life.attempt + 1, grant=None)
+    waits = replace(life, attempt=life.attempt + 1, grant=None, crew=None, settle_time=None)
     if life.state in FINAL:
         return replace(waits, ending=Ending.STOPPED)
     return replace(waits, stage=Stage.QUEUED, ending=None)
@@ -324,6 +378,14 @@ EFFECTS: Mapping[Kind, Effect] = MappingProxyType(
         Kind.EVICTED: _evicted,
         Kind.LATE: _late,
         Kind.RESTARTED: _restarted,
+        Kind.GROWN: _grown,
+        Kind.SETTLED: _settled,
+        Kind.SHRUNK: _shrunk,
+        Kind.REGROUPING: _regrouping,
+        Kind.PARTED: _parted,
+        Kind.REGROUPED: _restarted,
+        Kind.FREED: _freed,
+        Kind.RESIZED: _resized,
         Kind.HALTED: _halted,
         Kind.GONE: _gone,
         Kind.RELEASED: _released,

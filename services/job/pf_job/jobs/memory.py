@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from pf_job.jobs.domain import ENDED, Happening, Job, JobFilter, Task, TaskKey
-from pf_job.jobs.life import due
+from pf_job.jobs.dues import due
 from pf_job.jobs.spans import Span, Turns
 from pf_job.jobs.states import Stage
 from pf_job.jobs.store import OWED

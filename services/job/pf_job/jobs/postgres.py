@@ -9,7 +9,8 @@ from datetime import datetime
 from typing import TypeVar
 
 from pf_job.jobs.domain import ENDED, Happening, Job, JobFilter, Part, Task, TaskKey, TaskState
-from pf_job.jobs.life import Ending, Grant, Life, due
+from pf_job.jobs.dues import due
+from pf_job.jobs.life import Ending, Grant, Life
 from pf_job.jobs.spans import Span, Turns
 from pf_job.jobs.states import Stage, State
 from pf_job.specs.domain import CPU, MEMORY, JobSpec, JobType
@@ -187,6 +188,8 @@ def _life_values(job: Job) -> Sequence[object]:
         life.finish_time,
         due(life, job.terms),
         job.kept_until,
+        None if life.crew is None else json.dumps(dict(life.crew)),
+        life.settle_time,
     )
 
 
@@ -204,6 +207,8 @@ def _life(row: Row) -> Life:
         not_before=row["not_before"],
         start_time=row["start_time"],
         finish_time=row["finish_time"],
+        crew=row["crew"],
+        settle_time=row["settle_time"],
     )
 
 
@@ -214,6 +219,7 @@ def _held(grant: Grant) -> Mapping[str, object]:
         "cluster": grant.cluster,
         "replicas": dict(grant.replicas),
         "start_by": grant.start_by.isoformat(),
+        "left": None if grant.left is None else dict(grant.left),
     }
 
 

@@ -39,6 +39,10 @@ class Stage(StrEnum):
     """Its replicas are to be started."""
     WATCH = "watch"
     """Nothing: its runtime has been told to start its replicas, and tells what they do."""
+    PART = "part"
+    """Some of its replicas are to be ended, while it goes on."""
+    RESIZE = "resize"
+    """The queue is to be told that it holds less. Its replicas are to be started all the same."""
     HALT = "halt"
     """Its replicas are to be ended."""
     ENDING = "ending"
@@ -73,6 +77,22 @@ class Kind(StrEnum):
     """Its runtime has been told to end its replicas."""
     RESTARTED = "restarted"
     """Some of its replicas are to be started again."""
+    GROWN = "grown"
+    """It makes use of all that it holds."""
+    SETTLED = "settled"
+    """It does not grow for a while, though it could."""
+    SHRUNK = "shrunk"
+    """It is to do with less, and gives back the rest."""
+    REGROUPING = "regrouping"
+    """All of its replicas are to be ended, to be started again together."""
+    PARTED = "parted"
+    """Its runtime has been told to end the replicas that are to end while it goes on."""
+    REGROUPED = "regrouped"
+    """All that are started again together have ended."""
+    FREED = "freed"
+    """None of the replicas is left that it gives back."""
+    RESIZED = "resized"
+    """The queue knows that it holds less."""
     GONE = "gone"
     """None of its replicas is left."""
     RELEASED = "released"
@@ -104,15 +124,50 @@ STAGES: Mapping[Stage, Mapping[Kind, frozenset[Stage]]] = {
         Kind.LAUNCHED: frozenset({Stage.WATCH}),
         Kind.RUNNING: frozenset({Stage.WATCH}),
         Kind.RESTARTED: frozenset({Stage.LAUNCH}),
+        Kind.SHRUNK: frozenset({Stage.PART, Stage.LAUNCH}),
+        Kind.REGROUPING: frozenset({Stage.PART}),
+        Kind.REGROUPED: frozenset({Stage.LAUNCH}),
+        Kind.FREED: frozenset({Stage.RESIZE, Stage.LAUNCH}),
         Kind.ENDED: frozenset({Stage.HALT}),
         Kind.STOPPED: frozenset({Stage.HALT}),
         Kind.EVICTED: frozenset({Stage.HALT}),
         Kind.LATE: frozenset({Stage.HALT}),
     },
     Stage.WATCH: {
-        Kind.ADMITTED: frozenset({Stage.LAUNCH}),
+        Kind.ADMITTED: frozenset({Stage.WATCH}),
         Kind.RUNNING: frozenset({Stage.WATCH}),
         Kind.RESTARTED: frozenset({Stage.LAUNCH}),
+        Kind.GROWN: frozenset({Stage.PART, Stage.WATCH}),
+        Kind.SETTLED: frozenset({Stage.WATCH}),
+        Kind.SHRUNK: frozenset({Stage.PART, Stage.WATCH}),
+        Kind.REGROUPING: frozenset({Stage.PART}),
+        Kind.REGROUPED: frozenset({Stage.LAUNCH}),
+        Kind.FREED: frozenset({Stage.RESIZE, Stage.WATCH}),
+        Kind.ENDED: frozenset({Stage.HALT}),
+        Kind.STOPPED: frozenset({Stage.HALT}),
+        Kind.EVICTED: frozenset({Stage.HALT}),
+        Kind.LATE: frozenset({Stage.HALT}),
+    },
+    Stage.PART: {
+        Kind.ADMITTED: frozenset({Stage.PART}),
+        Kind.RESTARTED: frozenset({Stage.PART}),
+        Kind.SHRUNK: frozenset({Stage.PART}),
+        Kind.REGROUPING: frozenset({Stage.PART}),
+        Kind.REGROUPED: frozenset({Stage.PART}),
+        Kind.PARTED: frozenset({Stage.LAUNCH}),
+        Kind.ENDED: frozenset({Stage.HALT}),
+        Kind.STOPPED: frozenset({Stage.HALT}),
+        Kind.EVICTED: frozenset({Stage.HALT}),
+        Kind.LATE: frozenset({Stage.HALT}),
+    },
+    Stage.RESIZE: {
+        Kind.ADMITTED: frozenset({Stage.RESIZE}),
+        Kind.RUNNING: frozenset({Stage.RESIZE}),
+        Kind.RESTARTED: frozenset({Stage.RESIZE}),
+        Kind.SHRUNK: frozenset({Stage.PART, Stage.RESIZE}),
+        Kind.REGROUPING: frozenset({Stage.PART}),
+        Kind.REGROUPED: frozenset({Stage.RESIZE}),
+        Kind.RESIZED: frozenset({Stage.LAUNCH, Stage.RESIZE}),
         Kind.ENDED: frozenset({Stage.HALT}),
         Kind.STOPPED: frozenset({Stage.HALT}),
         Kind.EVICTED: frozenset({Stage.HALT}),

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pf_job.jobs.domain import Happening, Job, JobChanged, Task, TaskKey
+from pf_job.jobs.crew import last_starts, regrouped
+from pf_job.jobs.domain import Happening, Job, JobChanged, Task
 from pf_job.jobs.life import Event, Life, advance
 from pf_job.jobs.spans import Turns, joined, turn
 from pf_job.jobs.states import FINAL, Kind, Stage
 from pf_job.jobs.store import JobStore
 from pf_kit.unit import Change
 
-SEEN = ("state", "message", "attempt", "retries", "grant", "not_before", "start_time", "finish_time")
+SEEN = ("state", "message", "attempt", "retries", "grant", "not_before", "start_time", "finish_time", "replicas")
 """What people see of a life; the rest is how it is brought about."""
-UNTOLD = frozenset({Kind.SUBMITTED, Kind.LAUNCHED, Kind.HALTED, Kind.GONE, Kind.RELEASED})
+UNTOLD = frozenset(
+    {
+        *(Kind.SUBMITTED, Kind.LAUNCHED, Kind.HALTED, Kind.GONE, Kind.RELEASED),
+        *(Kind.SETTLED, Kind.PARTED, Kind.REGROUPED, Kind.FREED, Kind.RESIZED),
+    }
+)
 """Steps of the service itself. That they happened is seen by what follows: the state of a job that is over, for one."""
+
+OF_SIZE = frozenset({Kind.GROWN, Kind.SHRUNK})
+"""Told with the number of replicas, if it is another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +40,7 @@ async def tell(store: JobStore, change: Change, news: Sequence[News]) -> Sequenc
     """Lets events happen, in order; returns the jobs that changed, as they are now. The change holds their locks."""
     by_job: defaultdict[str, list[Event]] = defaultdict(list)
     for each in news:
-        by_job[each.job].append(each.event)
+        _append(by_job[each.job], each.event)
     found = await store.jobs(change, list(by_job))
     happenings: list[Happening] = []
     turns: dict[str, Turns] = {}
@@ -42,12 +51,12 @@ async def tell(store: JobStore, change: Change, news: Sequence[News]) -> Sequenc
             before, after = after, replace(after, life=advance(after.life, event, after.terms, change.time))
             turned.append(turn(before, after, event.time or change.time))
             if told := _told(before.life, after.life, event):
-                happenings.append(_happening(after, event, told, change))
+                happenings.append(_happening(before.life, after, event, told, change))
         if after.life != job.life:
             moved[job.id] = (job.life, after)
             turns[job.id] = joined(turned)
     saved = await store.save(change, [job for _, job in moved.values()])
-    await store.put_tasks(change, [task for job in saved for task in _new_tasks(moved[job.id][0], job)])
+    await _regroup(store, change, [(moved[job.id][0], job) for job in saved])
     await store.note(change, happenings)
     await store.hold(change, turns)
     for job in saved:
@@ -56,26 +65,41 @@ async def tell(store: JobStore, change: Change, news: Sequence[News]) -> Sequenc
     return saved
 
 
-def expected(job: Job) -> Iterator[TaskKey]:
-    """The replicas that a job is to have by what it holds, as they were at first."""
-    if job.life.grant is not None:
-        for role, count in job.life.grant.replicas.items():
-            for index in range(count):
-                yield TaskKey(job.id, job.life.attempt, role, index)
+def _append(events: list[Event], event: Event) -> None:
+    """Of admissions heard together the last counts, which holds all: a job begins with what it has by then."""
+    last = events[-1] if events else None
+    if last and last.kind is event.kind is Kind.ADMITTED and last.attempt == event.attempt:
+        events.pop()
+    events.append(event)
 
 
-def _new_tasks(before: Life, job: Job) -> Iterator[Task]:
-    if job.life.stage is not Stage.LAUNCH or job.life.grant is None:
-        return
-    had = before.grant.replicas if before.grant is not None and before.attempt == job.life.attempt else {}
-    for key in expected(job):
-        if key.index >= had.get(key.role, 0):
-            yield Task(key=key)
+async def _regroup(store: JobStore, change: Change, moved: Sequence[tuple[Life, Job]]) -> None:
+    """Keeps the replicas of jobs that are to have others than before."""
+    others = [(before, job) for before, job in moved if _has_others(before, job.life)]
+    # Whoever had none at this attempt has none that are kept.
+    known = await store.tasks(change, [job.id for before, job in others if _had_some(before, job.life)], 0)
+    tasks: defaultdict[str, list[Task]] = defaultdict(list)
+    for task in known:
+        tasks[task.key.job].append(task)
+    await store.put_tasks(
+        change, [task for _, job in others for task in regrouped(job, last_starts(job, tasks[job.id]))]
+    )
+
+
+def _has_others(before: Life, after: Life) -> bool:
+    if after.stage not in (Stage.LAUNCH, Stage.PART):
+        return False
+    return before.attempt != after.attempt or before.replicas != after.replicas
+
+
+def _had_some(before: Life, after: Life) -> bool:
+    return before.attempt == after.attempt and bool(before.replicas)
 
 
 def _told(before: Life, after: Life, event: Event) -> str:
     """What is told of an event; empty if nothing."""
-    if after == before:
+    same = _had_some(before, after) and before.replicas == after.replicas
+    if after == before or (same and event.kind in (*OF_SIZE, Kind.ADMITTED)):
         return ""
     if event.kind not in UNTOLD:
         return event.kind
@@ -86,7 +110,7 @@ def _visibly(before: Life, after: Life) -> bool:
     return any(getattr(before, field) != getattr(after, field) for field in SEEN)
 
 
-def _happening(job: Job, event: Event, what: str, change: Change) -> Happening:
+def _happening(before: Life, job: Job, event: Event, what: str, change: Change) -> Happening:
     life = job.life
     return Happening(
         job=job.id,
@@ -95,5 +119,17 @@ def _happening(job: Job, event: Event, what: str, change: Change) -> Happening:
         attempt=event.attempt or life.attempt,
         state=life.state,
         what=what,
-        message=event.message,
+        message=_said(before, life, event),
     )
+
+
+def _said(before: Life, after: Life, event: Event) -> str:
+    if event.kind not in OF_SIZE:
+        return event.message
+    return f"{_sizes(before, after)}: {event.message}" if event.message else _sizes(before, after)
+
+
+def _sizes(before: Life, after: Life) -> str:
+    """From how many to how many replicas a job goes."""
+    changed = ((role, before.replicas.get(role, 0), count) for role, count in after.replicas.items())
+    return ", ".join(f"{role} from {old} to {new}" for role, old, new in changed if old != new)

@@ -1,0 +1,2 @@
+-- In its place is lives_at_work, which knows of more stages.
+drop index lives_owed;
