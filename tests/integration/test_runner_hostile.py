@@ -144,6 +144,14 @@ async def test_a_fork_bomb_stays_within_its_limit(place: tuple[LocalSite, LocalR
     assert running("47113") == []
 
 
+async def test_who_wants_too_many_processes_is_told_so(place: tuple[LocalSite, LocalRuntime]) -> None:
+    _, runtime = place
+    replica = launch("for n in $(seq 40); do sleep 47114 & done; exit 1", ceiling=Ceiling(processes=30))
+    (seen,) = await ended(runtime, replica)
+    if not seen.notes:
+        assert "more processes than it may have, which is 30" in seen.message
+
+
 async def test_who_wants_too_much_memory_is_told_so(place: tuple[LocalSite, LocalRuntime]) -> None:
     _, runtime = place
     script = "head -c 300M /dev/zero | tail -c 300M | wc -c"

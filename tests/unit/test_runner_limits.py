@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from pf_job.runtimes.local.accelerators import Accelerators, environment
 from pf_job.runtimes.local.groups import Trees
-from pf_job.runtimes.local.limits import Limits, first_version, killed_for_memory, notes, second_version
+from pf_job.runtimes.local.limits import (
+    Limits,
+    first_version,
+    killed_for_memory,
+    notes,
+    refused_processes,
+    second_version,
+)
 
 ALL = Limits(cpu=1_500, memory=2**30, processes=20, shares=250)
 
@@ -52,6 +59,11 @@ def test_the_kernel_takes_every_share(shares: int) -> None:
 )
 def test_a_death_for_want_of_memory_is_told_apart(events: str, killed: bool) -> None:
     assert killed_for_memory(events) == killed
+
+
+@pytest.mark.parametrize(("events", "refused"), [("max 0\n", False), ("max 3\n", True), ("", False)])
+def test_a_refused_process_is_seen_in_the_counts_of_the_kernel(events: str, refused: bool) -> None:
+    assert refused_processes(events) == refused
 
 
 def test_what_nobody_enforces_is_told() -> None:

@@ -15,7 +15,8 @@ PATIENCE = 1.0
 """Seconds in which the kernel has let go of a group."""
 COUNTING = ("io",)
 """Controllers that only count here what replicas use."""
-EVENTS = ("memory.events", "memory.oom_control")
+MEMORY_EVENTS = ("memory.events", "memory.oom_control")
+PROCESS_EVENTS = ("pids.events",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +104,10 @@ def enter_all(handles: Sequence[int], members: Callable[[], Iterable[int]]) -> N
                     os.close(file)
 
 
-def events(handles: Sequence[int]) -> Iterator[str]:
-    """What happened to memory in groups, whose folders are open."""
+def events(handles: Sequence[int], names: Sequence[str]) -> Iterator[str]:
+    """What happened in groups, whose folders are open, by the files of these names."""
     for handle in handles:
-        for name in EVENTS:
+        for name in names:
             with suppress(OSError):
                 found = os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=handle)
                 with os.fdopen(found) as file:

@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from pf_job.runtimes.local import files, groups, layout, records
 from pf_job.runtimes.local.kernel import Namespace, become_subreaper, forbid_inspection
-from pf_job.runtimes.local.limits import killed_for_memory
+from pf_job.runtimes.local.limits import killed_for_memory, refused_processes
 from pf_job.runtimes.local.mounts import Unmountable, Wish
 from pf_job.runtimes.local.processes import children_of, stat_of
 from pf_job.runtimes.local.program import Program, become
@@ -207,16 +207,23 @@ def _ending(birth: Birth, outcome: int, killed: bool) -> Ending:
     ended = _now()
     _bury_all()
     code = os.waitstatus_to_exitcode(outcome)
-    message = ""
-    if code and any(map(killed_for_memory, groups.events(birth.group_folders))):
-        message = f"killed for want of memory: its limit is {birth.order.memory} bytes"
-    elif killed:
+    message = _why(birth) if code else ""
+    if killed and not message:
         message = "killed: it had not ended when its time was over"
     used = _used()
     if code < 0:
         named = message or f"ended by {signal.Signals(-code).name}"
         return replace(used, ended=ended, signal=-code, message=named)
     return replace(used, ended=ended, status=code, message=message)
+
+
+def _why(birth: Birth) -> str:
+    """What its limits had to do with it that the program failed."""
+    if any(map(killed_for_memory, groups.events(birth.group_folders, groups.MEMORY_EVENTS))):
+        return f"killed for want of memory: its limit is {birth.order.memory} bytes"
+    if any(map(refused_processes, groups.events(birth.group_folders, groups.PROCESS_EVENTS))):
+        return f"wanted more processes than it may have, which is {birth.order.processes}"
+    return ""
 
 
 def _used() -> Ending:

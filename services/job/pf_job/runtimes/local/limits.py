@@ -81,8 +81,17 @@ def _quota(cpu: int) -> int:
 
 def killed_for_memory(events: str) -> bool:
     """Whether the kernel killed a process of a group, from `memory.events` or `memory.oom_control`."""
+    return _counted(events, "oom_kill") > 0
+
+
+def refused_processes(events: str) -> bool:
+    """Whether a group was refused more processes than it may have, from `pids.events`."""
+    return _counted(events, "max") > 0
+
+
+def _counted(events: str, name: str) -> int:
     counts = dict(line.split() for line in events.splitlines() if len(line.split()) == 2)
-    return int(counts.get("oom_kill", 0)) > 0
+    return int(counts.get(name, 0))
 
 
 def notes(limits: Limits, enforced: frozenset[str]) -> tuple[str, ...]:
