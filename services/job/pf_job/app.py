@@ -12,7 +12,7 @@ from importlib.resources import files
 
 from paddleflow.channel import open_channel
 from paddleflow.common.v1 import event_pb2_grpc
-from paddleflow.job.v1 import job_pb2_grpc, log_pb2_grpc, shard_pb2_grpc, spec_pb2
+from paddleflow.job.v1 import job_pb2_grpc, log_pb2_grpc, shard_pb2_grpc, spec_pb2, statistics_pb2_grpc
 from pf_job.driving.book import Book
 from pf_job.driving.hearing import QueueEvents
 from pf_job.driving.loops import Driver
@@ -40,6 +40,9 @@ from pf_job.shards.servicer import ShardServicer
 from pf_job.shards.together import Together
 from pf_job.specs.convert import given_spec, spec_message
 from pf_job.specs.domain import JobSpec
+from pf_job.statistics.postgres import PostgresCardTimeStore
+from pf_job.statistics.service import Meters
+from pf_job.statistics.servicer import StatisticsServicer
 from pf_kit.bus.consumer import Consumer
 from pf_kit.bus.source import GrpcEventSource
 from pf_kit.bus.stream import RedisStream, open_redis
@@ -50,6 +53,7 @@ from pf_kit.listen import advertised
 from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
 from pf_kit.postgres.leases import fence
+from pf_kit.postgres.sweep import Retention
 from pf_kit.server import Service, ServiceServer
 from pf_kit.tls import client_tls
 from pf_kit.tokens import Signer
@@ -119,6 +123,8 @@ def _server(settings: JobSettings, parts: Parts, runtimes: Mapping[str, Runtime]
     logs = Logs(runtimes, parts.ground.clock, stop.asked)
     server.add(log_pb2_grpc.add_LogServiceServicer_to_server, _log_servicer(parts, service, logs))
     server.add(shard_pb2_grpc.add_ShardServiceServicer_to_server, _shard_servicer(parts, service))
+    statistics = _statistics_servicer(parts, service, runtimes)
+    server.add(statistics_pb2_grpc.add_StatisticsServiceServicer_to_server, statistics)
     return server
 
 
@@ -170,6 +176,18 @@ def _shard_servicer(parts: Parts, service: Service) -> ShardServicer:
     )
 
 
+def _statistics_servicer(parts: Parts, service: Service, runtimes: Mapping[str, Runtime]) -> StatisticsServicer:
+    return StatisticsServicer(
+        database=service.database,
+        lists=Lists(tokens=service.page_tokens),
+        jobs=Jobs(store=parts.store, queues=parts.queues),
+        queues=parts.queues,
+        meters=Meters(runtimes),
+        card_times=PostgresCardTimeStore(),
+        clock=parts.ground.clock,
+    )
+
+
 def _passes(settings: JobSettings, parts: Parts) -> Passes:
     signer = Signer(settings.signing_key.reveal().encode())
     installation, clock = parts.base.member.installation, parts.ground.clock
@@ -196,7 +214,7 @@ def _loops(settings: JobSettings, parts: Parts, runtimes: Mapping[str, Runtime])
         await _drive(parts, runtimes, launches, bus, lease)
 
     return {
-        "chores": chores(ground, settings, address).run,
+        "chores": chores(ground, settings, address, Retention("spans", "finish_time", settings.kept_card_times)).run,
         DRIVING: lambda: candidate(ground, DRIVING, address).run(drive),
     }
 

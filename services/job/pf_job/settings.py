@@ -66,9 +66,16 @@ class JobSettings:
     local: LocalSettings = field(default_factory=LocalSettings)
     kept_jobs_days: Annotated[float, Between(0.0001, 3660)] = 7.0
     """Days that a job which does not say so itself is kept when it is over, with its tasks, happenings and logs."""
+    kept_card_times_days: Annotated[float, Between(1, 3660)] = 400.0
+    """Days that it is known for how long jobs held what, whether they are kept or not: a year, and a month to look at
+    it."""
     kept: KeptSettings = field(default_factory=KeptSettings)
     trace: TraceSettings = field(default_factory=TraceSettings)
 
     @property
     def kept_jobs(self) -> timedelta:
         return timedelta(days=self.kept_jobs_days)
+
+    @property
+    def kept_card_times(self) -> timedelta:
+        return timedelta(days=self.kept_card_times_days)

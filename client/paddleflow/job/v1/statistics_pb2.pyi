@@ -380,11 +380,11 @@ class GetJobSeriesRequest(_message.Message):
     """`next_page_token` of the page before; empty for the first page."""
     @_builtins.property
     def start(self) -> _timestamp_pb2.Timestamp:
-        """When to begin; unset: when the first of these replicas did."""
+        """When to begin; unset, or before the first of the replicas began: then."""
 
     @_builtins.property
     def end(self) -> _timestamp_pb2.Timestamp:
-        """When to end; unset: when the last of these replicas did, or now."""
+        """When to end; unset, or after the last of the replicas ended: then, or now."""
 
     @_builtins.property
     def step(self) -> _duration_pb2.Duration:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 RECORD = struct.Struct("<8q")
 UNKNOWN = -1
-LONGEST = 16_384
-"""Records in one file, of eleven days; of more, every second one is dropped."""
+LONGEST = 4_096
+"""Records in one file, of two and a half days; of more, every second one is dropped."""
 PAUSES = ((60, 1), (3_600, 10))
 """Up to which age of a replica, and how often until then; both in seconds."""
 LONGEST_PAUSE = 60
