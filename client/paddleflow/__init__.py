@@ -1,7 +1,8 @@
 """The client of PaddleFlow.
 
 `connect` opens a typed synchronous client, `paddleflow.aio.connect` its asyncio twin; both raise `Problem`.
-`Client` is the interface of the original, whose methods return ``(ok, result)``.
+`Client` is the interface of the original, whose methods return ``(ok, result)``. `shards` is for programs that train in
+a job.
 
 Names are loaded when they are first used, so that importing the generated stubs below this package stays light.
 """
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
     from paddleflow.compat import Client
     from paddleflow.problems import Problem
     from paddleflow.sync import PaddleFlow, connect, connect_configured
+    from paddleflow.training import shards
 
-__all__ = ["AsyncPaddleFlow", "Client", "PaddleFlow", "Problem", "connect", "connect_configured"]
+__all__ = ["AsyncPaddleFlow", "Client", "PaddleFlow", "Problem", "connect", "connect_configured", "shards"]
 
 _HOMES = {
     "AsyncPaddleFlow": "paddleflow.aio",
@@ -26,6 +28,7 @@ _HOMES = {
     "Problem": "paddleflow.problems",
     "connect": "paddleflow.sync",
     "connect_configured": "paddleflow.sync",
+    "shards": "paddleflow.training",
 }
 
 

@@ -10,6 +10,7 @@ from typing import Self
 from paddleflow.address import ENTRANCE, SERVICES
 from paddleflow.aio.audit import Audit, Info
 from paddleflow.aio.clusters import Clusters, Flavours
+from paddleflow.aio.datasets import Datasets
 from paddleflow.aio.filesystems import Filesystems
 from paddleflow.aio.jobs import Jobs
 from paddleflow.aio.logs import Logs
@@ -44,6 +45,7 @@ class AsyncPaddleFlow:
         self.filesystems = Filesystems(session, at["fs"])
         self.jobs = Jobs(session, at["job"])
         self.logs = Logs(session, at["job"])
+        self.datasets = Datasets(session, at["job"])
         self.audit = Audit(session, at)
 
     async def __aenter__(self) -> Self:

@@ -78,6 +78,18 @@ from paddleflow.models.queues import (
     QueueState,
     QuotaType,
 )
+from paddleflow.models.shards import (
+    Dataset,
+    DatasetOver,
+    DatasetPlan,
+    LeasedShard,
+    LeaseOutcome,
+    PassOver,
+    ShardLease,
+    ShardState,
+    ShardStatus,
+    ShardWait,
+)
 from paddleflow.models.users import Grant, GrantFilter, Identity, NewToken, ResourceKind, Token, User
 from paddleflow.models.watches import Bookmark, Change, ChangeKind, Reset, WatchItem
 from paddleflow.models.workloads import (
@@ -112,6 +124,9 @@ __all__ = [
     "ClusterFilter",
     "ClusterStatus",
     "ClusterType",
+    "Dataset",
+    "DatasetOver",
+    "DatasetPlan",
     "Decision",
     "DecisionFilter",
     "DecisionKind",
@@ -144,6 +159,8 @@ __all__ = [
     "JobSpec",
     "JobState",
     "JobType",
+    "LeaseOutcome",
+    "LeasedShard",
     "LimitFlavour",
     "LoadFilter",
     "LogChoice",
@@ -157,6 +174,7 @@ __all__ = [
     "NodeFilter",
     "OrderPolicy",
     "Page",
+    "PassOver",
     "PendingReason",
     "Position",
     "PreemptionPolicy",
@@ -180,6 +198,10 @@ __all__ = [
     "RoleStatus",
     "RunningReport",
     "ServerInfo",
+    "ShardLease",
+    "ShardState",
+    "ShardStatus",
+    "ShardWait",
     "Shortage",
     "SimulatedWorkload",
     "Simulation",

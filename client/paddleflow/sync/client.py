@@ -15,6 +15,7 @@ from paddleflow.configured import configured_connection
 from paddleflow.connection import Connection
 from paddleflow.sync.audit import Audit, Info
 from paddleflow.sync.clusters import Clusters, Flavours
+from paddleflow.sync.datasets import Datasets
 from paddleflow.sync.filesystems import Filesystems
 from paddleflow.sync.jobs import Jobs
 from paddleflow.sync.logs import Logs
@@ -45,6 +46,7 @@ class PaddleFlow:
         self.filesystems = Filesystems(session, at["fs"])
         self.jobs = Jobs(session, at["job"])
         self.logs = Logs(session, at["job"])
+        self.datasets = Datasets(session, at["job"])
         self.audit = Audit(session, at)
 
     def __enter__(self) -> Self:

@@ -1,0 +1,134 @@
+"""The loop of a trainer that uses asyncio, with a task that keeps its lease alive."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import time
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import TypeVar, Unpack
+
+from paddleflow.aio.datasets import Datasets
+from paddleflow.aio.session import Session
+from paddleflow.channel import open_channel
+from paddleflow.models.shards import LeasedShard, ShardLease, ShardWait
+from paddleflow.problems import Problem, Unauthenticated
+from paddleflow.training.environment import own_connection
+from paddleflow.training.shard import LEFT, Shard, ShardOptions, Verdict, plan_of, too_old
+from paddleflow.training.trying import LAST_WORDS, Trying
+
+R = TypeVar("R")
+
+
+async def async_shards(name: str, **options: Unpack[ShardOptions]) -> AsyncIterator[Shard]:
+    """As `shards`, for programs with asyncio. Put it into `contextlib.aclosing` if the loop may be left early."""
+    async with _opened() as datasets:
+        trainer, plan = _Trainer(datasets, options), plan_of(name, options)
+        await trainer.insist(lambda: datasets.open("", plan, options.get("items", ())))
+        async with _renewing(datasets, options, plan.lease.total_seconds() / 3) as held:
+            while leased := await trainer.next(name):
+                shard = Shard(leased, time.monotonic())
+                held[shard.lease] = shard
+                try:
+                    yield shard
+                    await trainer.settle(shard)
+                except GeneratorExit:
+                    with suppress(Problem):
+                        await trainer.leave(shard)
+                    raise
+                finally:
+                    del held[shard.lease]
+
+
+class _Trainer:
+    """Asks as long as it takes."""
+
+    def __init__(self, datasets: Datasets, options: ShardOptions) -> None:
+        self._datasets = datasets
+        self._options = options
+
+    async def next(self, name: str) -> LeasedShard | None:
+        """The next shard, once there is one; None if there will be none."""
+        while True:
+            request, wanted = uuid.uuid4().hex, self._options.get("pass_number", 0)
+            outcome = await self.insist(lambda: self._datasets.lease(name, pass_number=wanted, request_id=request))  # noqa: B023 - called at once
+            match outcome:
+                case LeasedShard():
+                    return outcome
+                case ShardWait(wait):
+                    await asyncio.sleep(wait.total_seconds() * (0.5 + _chance() / 2))
+                case _:
+                    return None
+
+    async def settle(self, shard: Shard) -> None:
+        """Tells what became of a shard."""
+        verdict = shard.verdict
+        if verdict is None:
+            await self.insist(lambda: self._datasets.finish(shard.lease))
+        else:
+            await self.insist(lambda: self._give_back(shard.lease, verdict))
+
+    async def leave(self, shard: Shard) -> None:
+        """Gives a shard back in a hurry."""
+        verdict = shard.verdict or Verdict(failed=True, reason=LEFT)
+        await self.insist(lambda: self._give_back(shard.lease, verdict), Trying(time.monotonic() + LAST_WORDS))
+
+    async def insist(self, call: Callable[[], Awaitable[R]], trying: Trying | None = None) -> R:
+        """The answer, once there is one. Raises problems that will not go away."""
+        trying = trying or Trying.patiently(time.monotonic(), self._options)
+        while True:
+            try:
+                return await call()
+            except Problem as problem:
+                await asyncio.sleep(trying.delay(problem, time.monotonic(), _chance()))
+                trying = trying.failed()
+
+    async def _give_back(self, lease: ShardLease, verdict: Verdict) -> bool:
+        return await self._datasets.give_back(lease, failed=verdict.failed, reason=verdict.reason)
+
+
+@asynccontextmanager
+async def _opened() -> AsyncIterator[Datasets]:
+    connection = own_connection(os.environ)
+    async with open_channel(connection.address, connection.tls) as channel:
+        yield Datasets(Session(channel, connection), channel)
+
+
+@asynccontextmanager
+async def _renewing(datasets: Datasets, options: ShardOptions, pause: float) -> AsyncIterator[dict[ShardLease, Shard]]:
+    """Keeps alive the leases that are put into what it gives."""
+    held: dict[ShardLease, Shard] = {}
+
+    async def run() -> None:
+        while True:
+            await asyncio.sleep(pause)
+            kept = {lease: shard for lease, shard in held.items() if not too_old(shard, options, time.monotonic())}
+            if kept:
+                await _renew(datasets, kept)
+
+    task = asyncio.create_task(run())
+    try:
+        yield held
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def _renew(datasets: Datasets, held: dict[ShardLease, Shard]) -> None:
+    try:
+        good = set(await datasets.renew(list(held)))
+    except Unauthenticated:
+        good = set()
+    except Problem:
+        # The service is away. It keeps what it knows, and is asked again soon.
+        return
+    for lease, shard in held.items():
+        shard.lost = lease not in good
+
+
+def _chance() -> float:
+    return secrets.SystemRandom().random()

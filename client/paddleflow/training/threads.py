@@ -1,0 +1,140 @@
+"""The loop of a trainer, with a thread that keeps its lease alive."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TypeVar, Unpack
+
+from paddleflow.channel import open_blocking_channel
+from paddleflow.models.shards import LeasedShard, ShardLease, ShardWait
+from paddleflow.problems import Problem, Unauthenticated
+from paddleflow.sync.datasets import Datasets
+from paddleflow.sync.session import Session
+from paddleflow.training.environment import own_connection
+from paddleflow.training.shard import LEFT, Shard, ShardOptions, Verdict, plan_of, too_old
+from paddleflow.training.trying import LAST_WORDS, Trying
+
+R = TypeVar("R")
+
+
+def shards(name: str, **options: Unpack[ShardOptions]) -> Iterator[Shard]:
+    """The shards of a dataset that this replica of a job gets, until all are done.
+
+    Each counts as done when the loop comes round; when it is left otherwise, by `break` or an error, the shard has
+    failed, unless `Shard.give_back` was called. While the service is away the loop waits for it.
+    """
+    with _opened() as datasets:
+        trainer, plan = _Trainer(datasets, options), plan_of(name, options)
+        trainer.insist(lambda: datasets.open("", plan, options.get("items", ())))
+        with _renewing(datasets, options, plan.lease.total_seconds() / 3) as held:
+            while leased := trainer.next(name):
+                shard = Shard(leased, time.monotonic())
+                held[shard.lease] = shard
+                try:
+                    yield shard
+                    trainer.settle(shard)
+                except GeneratorExit:
+                    with suppress(Problem):
+                        trainer.leave(shard)
+                    raise
+                finally:
+                    del held[shard.lease]
+
+
+class _Trainer:
+    """Asks as long as it takes."""
+
+    def __init__(self, datasets: Datasets, options: ShardOptions) -> None:
+        self._datasets = datasets
+        self._options = options
+
+    def next(self, name: str) -> LeasedShard | None:
+        """The next shard, once there is one; None if there will be none."""
+        while True:
+            request, wanted = uuid.uuid4().hex, self._options.get("pass_number", 0)
+            outcome = self.insist(lambda: self._datasets.lease(name, pass_number=wanted, request_id=request))  # noqa: B023 - called at once
+            match outcome:
+                case LeasedShard():
+                    return outcome
+                case ShardWait(wait):
+                    time.sleep(wait.total_seconds() * (0.5 + _chance() / 2))
+                case _:
+                    return None
+
+    def settle(self, shard: Shard) -> None:
+        """Tells what became of a shard."""
+        verdict = shard.verdict
+        if verdict is None:
+            self.insist(lambda: self._datasets.finish(shard.lease))
+        else:
+            self.insist(lambda: self._give_back(shard.lease, verdict))
+
+    def leave(self, shard: Shard) -> None:
+        """Gives a shard back in a hurry."""
+        verdict = shard.verdict or Verdict(failed=True, reason=LEFT)
+        self.insist(lambda: self._give_back(shard.lease, verdict), Trying(time.monotonic() + LAST_WORDS))
+
+    def insist(self, call: Callable[[], R], trying: Trying | None = None) -> R:
+        """The answer, once there is one. Raises problems that will not go away."""
+        trying = trying or Trying.patiently(time.monotonic(), self._options)
+        while True:
+            try:
+                return call()
+            except Problem as problem:
+                time.sleep(trying.delay(problem, time.monotonic(), _chance()))
+                trying = trying.failed()
+
+    def _give_back(self, lease: ShardLease, verdict: Verdict) -> bool:
+        return self._datasets.give_back(lease, failed=verdict.failed, reason=verdict.reason)
+
+
+@contextmanager
+def _opened() -> Iterator[Datasets]:
+    connection = own_connection(os.environ)
+    with open_blocking_channel(connection.address, connection.tls) as channel:
+        yield Datasets(Session(channel, connection), channel)
+
+
+@contextmanager
+def _renewing(datasets: Datasets, options: ShardOptions, pause: float) -> Iterator[dict[ShardLease, Shard]]:
+    """Keeps alive the leases that are put into what it gives."""
+    held: dict[ShardLease, Shard] = {}
+    stop = threading.Event()
+
+    def run() -> None:
+        while not stop.wait(pause):
+            kept = {
+                lease: shard for lease, shard in held.copy().items() if not too_old(shard, options, time.monotonic())
+            }
+            if kept:
+                _renew(datasets, kept)
+
+    thread = threading.Thread(target=run, name="paddleflow-leases", daemon=True)
+    thread.start()
+    try:
+        yield held
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _renew(datasets: Datasets, held: dict[ShardLease, Shard]) -> None:
+    try:
+        good = set(datasets.renew(list(held)))
+    except Unauthenticated:
+        good = set()
+    except Problem:
+        # The service is away. It keeps what it knows, and is asked again soon.
+        return
+    for lease, shard in held.items():
+        shard.lost = lease not in good
+
+
+def _chance() -> float:
+    return secrets.SystemRandom().random()
