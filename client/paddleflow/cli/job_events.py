@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import click
 
 from paddleflow.cli.completion import complete_known_job
 from paddleflow.cli.finding import suggesting
 from paddleflow.cli.job_tables import happening_table
-from paddleflow.cli.output import Printer
 from paddleflow.cli.parameters import LARGEST_COUNT
 from paddleflow.cli.table import Form, as_text, as_yaml, cell_text
 from paddleflow.cli.verbs import Invocation, Verb, pass_invocation
 from paddleflow.models.jobs import Happening
-
-if TYPE_CHECKING:
-    from paddleflow.sync import PaddleFlow
 
 
 @click.command("events", cls=Verb)
@@ -43,17 +38,11 @@ def events(invocation: Invocation, id: str, maxsize: int, marker: int, following
     paddleflow, printer = invocation.paddleflow(), invocation.printer
     with suggesting(paddleflow, id):
         if following:
-            _follow(paddleflow, id, marker, printer)
+            for happening in paddleflow.jobs.watch_happenings(id, after=marker):
+                printer.line(_told(happening, printer.form))
             return
         page = paddleflow.jobs.happening_page(id, maxsize, after=marker)
     printer.list(happening_table(page.items), "event", page.next_token)
-
-
-def _follow(paddleflow: PaddleFlow, id_: str, after: int, printer: Printer) -> None:
-    for _ in paddleflow.jobs.follow(id_):
-        for happening in paddleflow.jobs.happenings(id_, after=after):
-            printer.line(_told(happening, printer.form))
-            after = happening.number
 
 
 def _told(happening: Happening, form: Form) -> str:
