@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
 import pytest
@@ -13,7 +14,7 @@ from paddleflow.auth.v1 import auth_pb2
 from paddleflow.channel import open_channel
 from paddleflow.connection import Connection
 from paddleflow.fs.v1 import fs_pb2
-from paddleflow.job.v1 import job_pb2, log_pb2
+from paddleflow.job.v1 import job_pb2, log_pb2, shard_pb2, statistics_pb2
 from support.callers import Caller, methods_of
 from support.fs_process import FsProcess
 from support.job_process import JobProcess
@@ -21,7 +22,8 @@ from support.queue_process import ROOT_PASSWORD
 from support.queue_site import PASSWORD
 from support.servers import PostgresServer, ValkeyServer
 
-METHODS = methods_of(service for file in (job_pb2, log_pb2) for service in file.DESCRIPTOR.services_by_name.values())
+FILES = (job_pb2, log_pb2, shard_pb2, statistics_pb2)
+METHODS = methods_of(service for file in FILES for service in file.DESCRIPTOR.services_by_name.values())
 FS_METHODS = methods_of(fs_pb2.DESCRIPTOR.services_by_name.values())
 
 
@@ -55,31 +57,47 @@ class JobSite:
         return name
 
 
-@pytest.fixture(scope="session")
-def job_process(postgres_server: PostgresServer, valkey_server: ValkeyServer) -> Iterator[JobProcess]:
-    """The service that all tests of a process share; each makes jobs of its own."""
-    with own_service(postgres_server, valkey_server) as queue:
+@contextmanager
+def own_jobs(
+    postgres: PostgresServer, valkey: ValkeyServer, settings: Mapping[str, str] | None = None
+) -> Iterator[JobProcess]:
+    """A job service beside services of its own."""
+    with own_service(postgres, valkey) as queue:
         fs = FsProcess(queue)
         fs.start()
-        process = JobProcess(queue, fs)
+        process = JobProcess(queue, fs, settings or {})
         process.start()
         yield process
         process.remove()
         fs.remove()
 
 
-@pytest.fixture
-async def job_site(job_process: JobProcess) -> AsyncIterator[JobSite]:
-    """The running service, as root calls it."""
-    secret = job_process.queue.log_in("root", ROOT_PASSWORD)
+@asynccontextmanager
+async def opened_jobs(process: JobProcess) -> AsyncIterator[JobSite]:
+    """A running service, as root calls it."""
+    secret = process.queue.log_in("root", ROOT_PASSWORD)
     async with (
-        open_channel(job_process.address, None) as jobs,
-        open_channel(job_process.queue.address, None) as queues,
-        open_channel(job_process.fs.address, None) as filesystems,
+        open_channel(process.address, None) as jobs,
+        open_channel(process.queue.address, None) as queues,
+        open_channel(process.fs.address, None) as filesystems,
     ):
         yield JobSite(
-            job_process,
+            process,
             Caller(jobs, secret, "", METHODS),
             Caller(queues, secret),
             Caller(filesystems, secret, "", FS_METHODS),
         )
+
+
+@pytest.fixture(scope="session")
+def job_process(postgres_server: PostgresServer, valkey_server: ValkeyServer) -> Iterator[JobProcess]:
+    """The service that all tests of a process share; each makes jobs of its own."""
+    with own_jobs(postgres_server, valkey_server) as process:
+        yield process
+
+
+@pytest.fixture
+async def job_site(job_process: JobProcess) -> AsyncIterator[JobSite]:
+    """The shared service."""
+    async with opened_jobs(job_process) as site:
+        yield site

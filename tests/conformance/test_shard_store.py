@@ -171,8 +171,8 @@ async def test_what_can_be_leased_again_is_found_longest_first(kept: Kept) -> No
             change, [Task(key=holder(5), state=TaskState.LOST), Task(key=holder(1), state=TaskState.RUNNING)]
         )
     found = await shards.claims(database.newest, KEY, now, 10)
-    assert [(claim.shard.lease.number, claim.orphaned) for claim in found] == [(3, False), (2, False), (5, True)]
-    assert found[0] == Claim(shard(3, until=NOW, state=ShardState.RETURNED), orphaned=False)
+    assert [(claim.shard.lease.number, claim.ended) for claim in found] == [(3, None), (2, None), (5, TaskState.LOST)]
+    assert found[0] == Claim(shard(3, until=NOW, state=ShardState.RETURNED))
     assert [claim.shard.lease.number for claim in await shards.claims(database.newest, KEY, now, 1)] == [3]
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
 
+from pf_stack.ports import is_free
 from support.fs_process import FsProcess
 from support.queue_process import QueueProcess
 from support.servers import short_folder
 from support.service_process import PATIENCE, ServiceProcess
+
+PORTS = range(12_000, 19_000)
+"""Below those that replicas have, and those that the kernel gives out."""
 
 
 @dataclass
@@ -23,6 +28,8 @@ class JobProcess(ServiceProcess):
     fs: FsProcess
     settings: Mapping[str, str] = field(default_factory=dict)
     folder: Path = field(default_factory=short_folder)
+    port: int = field(default_factory=lambda: next(filter(is_free, random.sample(PORTS, len(PORTS)))))
+    """Where replicas reach it: the same after each start."""
 
     @property
     def _replicas(self) -> str:
@@ -32,6 +39,7 @@ class JobProcess(ServiceProcess):
     def told(self) -> Mapping[str, str]:
         return {
             **self.queue.common,
+            "SERVER_LISTEN": f"{self.address},127.0.0.1:{self.port}",
             "QUEUE": self.queue.address,
             "FS": self.fs.address,
             "LOCAL_FOLDER": self._replicas,

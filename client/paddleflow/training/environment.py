@@ -17,8 +17,8 @@ def own_connection(environ: Mapping[str, str]) -> Connection:
     """How this replica reaches the job service. Raises FailedPrecondition outside of a job."""
     if missing := [name for name in (ENDPOINT, TOKEN) if not environ.get(name)]:
         raise FailedPrecondition(
-            f"{' and '.join(missing)} not set: this program does not run in a job, or in one whose replicas cannot call "
-            "the job service"
+            f"{' and '.join(missing)} not set: this program does not run in a job, or the replicas of the job cannot "
+            "call the job service"
         )
     ca = environ.get(CA)
     tls = None if ca is None else Tls(ca=ca.encode() or None)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from pf_job.jobs.domain import TaskState
 from pf_job.runtimes.port import ReplicaKey
 from pf_job.shards.order import number_at
 
@@ -152,8 +153,8 @@ class Claim:
     """A shard that can be leased again."""
 
     shard: Shard
-    orphaned: bool
-    """True if whoever had it has ended."""
+    ended: TaskState | None = None
+    """How whoever had it ended; None if it has not, or is not known."""
 
 
 def begun_anew(dataset: Dataset, pass_: int, now: datetime) -> Dataset:

@@ -47,9 +47,9 @@ class MemoryShardStore:
 
     async def claims(self, view: View, key: DatasetKey, now: datetime, limit: int) -> Sequence[Claim]:
         tasks: dict[TaskKey, Task] = tables(view).table("tasks")
-        ended = {task.key for task in tasks.values() if task.state in ENDED}
+        ended = {task.key: task.state for task in tasks.values() if task.state in ENDED}
         found = [
-            Claim(shard, shard.holder in ended)
+            Claim(shard, ended.get(shard.holder))
             for shard in _shards(view, key)
             if shard.state is ShardState.RETURNED
             or (shard.state is ShardState.LEASED and (shard.until <= now or shard.holder in ended))

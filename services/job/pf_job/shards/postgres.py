@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from pf_job.jobs.domain import ENDED
+from pf_job.jobs.domain import ENDED, TaskState
 from pf_job.runtimes.port import ReplicaKey
 from pf_job.shards.domain import Claim, Dataset, DatasetKey, Lease, Plan, Shard, ShardState
 from pf_job.shards.store import Place
@@ -47,7 +47,7 @@ class PostgresShardStore:
 
     async def claims(self, view: View, key: DatasetKey, now: datetime, limit: int) -> Sequence[Claim]:
         found = await rows(view).fetch(self._sql["claims"], key.job, key.name, now, list(ENDED), limit)
-        return [Claim(_shard(row), row["orphaned"]) for row in found]
+        return [Claim(_shard(row), row["ended"] and TaskState(row["ended"])) for row in found]
 
     async def put(self, change: Change, key: DatasetKey, shards: Sequence[Shard]) -> None:
         if shards:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from pf_job.jobs.domain import TaskState
 from pf_job.runtimes.port import ReplicaKey
 from pf_job.shards.domain import MOST_KEPT, MOST_LEASED, Claim, Dataset, Lease, Shard, ShardState, closed
 
@@ -212,7 +213,13 @@ class Sheet:
         if shard.holder.attempt < attempt:
             # The whole attempt ended, for a reason that has its own limit.
             return self._take_back(shard, "the attempt of the job ended", failed=False)
-        return self._take_back(shard, "its trainer ended" if claim.orphaned else "its lease ran out", failed=True)
+        match claim.ended:
+            case None:
+                return self._take_back(shard, "its lease ran out", failed=True)
+            case TaskState.STOPPED:
+                return self._take_back(shard, "its trainer was stopped", failed=False)
+            case how:
+                return self._take_back(shard, f"its trainer ended: {how}", failed=True)
 
     def _take_back(self, shard: Shard, reason: str, *, failed: bool) -> Shard:
         failures = shard.failures + failed

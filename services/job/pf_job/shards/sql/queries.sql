@@ -45,7 +45,7 @@ where job = $1 and dataset = $2 and request = any ($5) and state = 'leased' and 
 
 -- claims --
 -- A replica has a task as long as its job does.
-select shards.*, tasks.state is not null as orphaned
+select shards.*, tasks.state as ended
 from shards
 left join tasks on tasks.job = shards.job and tasks.attempt = shards.attempt and tasks.role = shards.role
     and tasks.index = shards.index and tasks.restart = shards.restart and tasks.state = any ($4)
