@@ -16,6 +16,7 @@ from paddleflow.aio.jobs import Jobs
 from paddleflow.aio.logs import Logs
 from paddleflow.aio.queues import Queues
 from paddleflow.aio.session import Session
+from paddleflow.aio.statistics import Statistics
 from paddleflow.aio.users import Grants, Tokens, Users
 from paddleflow.aio.workloads import Workloads
 from paddleflow.channel import Tls, open_channel
@@ -45,6 +46,7 @@ class AsyncPaddleFlow:
         self.filesystems = Filesystems(session, at["fs"])
         self.jobs = Jobs(session, at["job"])
         self.logs = Logs(session, at["job"])
+        self.statistics = Statistics(session, at["job"])
         self.datasets = Datasets(session, at["job"])
         self.audit = Audit(session, at)
 

@@ -90,6 +90,17 @@ from paddleflow.models.shards import (
     ShardStatus,
     ShardWait,
 )
+from paddleflow.models.statistics import (
+    CardTime,
+    CardTimeFilter,
+    CardTimeGroup,
+    JobStatistics,
+    Metric,
+    MetricStatistics,
+    TaskSeries,
+    TaskStatistics,
+    UsageOptions,
+)
 from paddleflow.models.users import Grant, GrantFilter, Identity, NewToken, ResourceKind, Token, User
 from paddleflow.models.watches import Bookmark, Change, ChangeKind, Reset, WatchItem
 from paddleflow.models.workloads import (
@@ -117,6 +128,9 @@ __all__ = [
     "AuditFilter",
     "AuditRecord",
     "Bookmark",
+    "CardTime",
+    "CardTimeFilter",
+    "CardTimeGroup",
     "Change",
     "ChangeKind",
     "Cluster",
@@ -158,6 +172,7 @@ __all__ = [
     "JobResult",
     "JobSpec",
     "JobState",
+    "JobStatistics",
     "JobType",
     "LeaseOutcome",
     "LeasedShard",
@@ -169,6 +184,8 @@ __all__ = [
     "LogOptions",
     "LogReplica",
     "Member",
+    "Metric",
+    "MetricStatistics",
     "NewToken",
     "Node",
     "NodeFilter",
@@ -206,9 +223,12 @@ __all__ = [
     "SimulatedWorkload",
     "Simulation",
     "Task",
+    "TaskSeries",
     "TaskState",
+    "TaskStatistics",
     "TimeLimits",
     "Token",
+    "UsageOptions",
     "User",
     "Waiting",
     "WatchItem",

@@ -21,6 +21,7 @@ from paddleflow.sync.jobs import Jobs
 from paddleflow.sync.logs import Logs
 from paddleflow.sync.queues import Queues
 from paddleflow.sync.session import Session
+from paddleflow.sync.statistics import Statistics
 from paddleflow.sync.users import Grants, Tokens, Users
 from paddleflow.sync.workloads import Workloads
 
@@ -46,6 +47,7 @@ class PaddleFlow:
         self.filesystems = Filesystems(session, at["fs"])
         self.jobs = Jobs(session, at["job"])
         self.logs = Logs(session, at["job"])
+        self.statistics = Statistics(session, at["job"])
         self.datasets = Datasets(session, at["job"])
         self.audit = Audit(session, at)
 
