@@ -26,7 +26,7 @@ from support.databases import fresh_database, migrated
 MIGRATIONS = files("pf_job") / "sql" / "migrations"
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-GRANT = Grant("g", 3, "local", {"worker": 2, "pserver": 1}, NOW + HOUR)
+GRANT = Grant("g", 3, "local", {"worker": 2, "pserver": 1}, NOW + HOUR, {"worker": 1, "pserver": 1})
 Kept = tuple[Database, JobStore]
 
 
@@ -99,6 +99,8 @@ FULL: dict[str, Any] = {
     "not_before": NOW + HOUR,
     "start_time": NOW,
     "finish_time": NOW + HOUR,
+    "crew": {"worker": 1, "pserver": 1},
+    "settle_time": NOW,
 }
 
 

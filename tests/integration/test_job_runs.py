@@ -226,9 +226,10 @@ async def until_deleted(site: JobSite, id_: str) -> None:
 
 
 async def test_what_cannot_be_done_here_is_refused_at_once(job_site: JobSite) -> None:
+    master = spec_pb2.Member(role=spec_pb2.ROLE_MASTER, replicas=1)
     elastic = spec_pb2.Member(role=spec_pb2.ROLE_WORKER, replicas=2, max_replicas=4)
     with pytest.raises(NotServed, match="leave out maxReplicas of worker"):
-        await create(job_site, "true", framework=spec_pb2.FRAMEWORK_PADDLE, members=[elastic], **small())
+        await create(job_site, "true", framework=spec_pb2.FRAMEWORK_MPI, members=[master, elastic], **small())
     template = struct_pb2.Struct()
     template.update({"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow"})
     draft = job_pb2.Job(type=job_pb2.JOB_TYPE_WORKFLOW, spec=spec_pb2.JobSpec(extension_template=template))

@@ -46,17 +46,19 @@ def _made_with(spec: JobSpec, rules: Rules) -> Iterator[Violation]:
             strange = True
             yield Violation(f"members[{at}].role", f"of {rules.framework} must be one of {_words(rules)}")
         else:
-            yield from _member(f"members[{at}].", spec.work, member, rule)
+            yield from _member(f"members[{at}].", spec, member, rule)
     if not strange:
         yield from rules.check(spec)
     yield from _mode(spec, rules)
 
 
-def _member(place: str, job: Work, member: Member, rule: RoleRule) -> Iterator[Violation]:
+def _member(place: str, spec: JobSpec, member: Member, rule: RoleRule) -> Iterator[Violation]:
+    job, framework = spec.work, spec.framework
     if rule.most is not None and member.replicas > rule.most:
         yield Violation(f"{place}replicas", f"there can be only {rule.most} {rule.role}")
     if member.elastic and not rule.elastic and member.replicas <= (rule.most or member.replicas):
-        yield Violation(f"{place}maxReplicas", f"the number of replicas of a {rule.role} cannot change here")
+        reason = f"replicas of a {rule.role} cannot come and go while a {framework} job runs: leave it out"
+        yield Violation(f"{place}maxReplicas", reason)
     work = joined(job, member.work)
     if work.port + len(rule.ports) - 1 > check.LAST_PORT:
         yield Violation(f"{place}port", f"a {rule.role} needs {len(rule.ports)} ports, from this one on")

@@ -99,7 +99,7 @@ class Reaction(StrEnum):
     RESTART = "restart"
     """It is started again."""
     RESTART_ALL = "restart-all"
-    """It is started again, and with it all others of its role."""
+    """It is started again, and with it all others."""
     FAIL = "fail"
 
 

@@ -51,8 +51,8 @@ class Job:
         retry, limits = self.spec.retry, self.spec.limits
         return Terms(
             retries=retry.limit,
-            backoff=retry.backoff or BACKOFF,
-            max_backoff=retry.max_backoff or LONGEST_BACKOFF,
+            backoff=BACKOFF if retry.backoff is None else retry.backoff,
+            max_backoff=LONGEST_BACKOFF if retry.max_backoff is None else retry.max_backoff,
             final_statuses=frozenset(retry.not_on),
             requeue=not retry.no_requeue,
             pending=limits.pending,

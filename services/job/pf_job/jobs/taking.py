@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 
 from paddleflow.problems import InvalidArgument, NeverFits, NotServed, PermissionDenied, QueueStateConflict, Violation
 from pf_job.frameworks.check import violations
+from pf_job.frameworks.registry import rules_of
+from pf_job.frameworks.rules import Reach
 from pf_job.jobs.domain import Job, Part
 from pf_job.jobs.life import Life
 from pf_job.jobs.ports import Filesystems, QueueInfo, Queues
@@ -97,9 +99,10 @@ def _require_served(spec: JobSpec, job_type: JobType) -> None:
     if job_type is JobType.WORKFLOW:
         raise NotServed("a workflow needs a Kubernetes cluster, and this installation has none")
     elastic = next((member.role for member in spec.members if member.elastic), None)
-    if elastic is not None:
+    if elastic is not None and rules_of(spec).reach(spec) is Reach.FILES:
         raise NotServed(
-            f"the number of replicas cannot change here while a job runs; leave out maxReplicas of {elastic}"
+            f"an elastic {spec.framework} job hears of newcomers by files, which a cluster of processes does not hand"
+            f" out; leave out maxReplicas of {elastic}: this installation has no Kubernetes cluster"
         )
 
 
