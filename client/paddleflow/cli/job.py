@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 
 import click
@@ -18,7 +17,7 @@ from paddleflow.cli.job_tables import DETAILS, field_names, job_table, task_tabl
 from paddleflow.cli.job_top import top
 from paddleflow.cli.job_wait import wait
 from paddleflow.cli.job_watch import matches, print_changes, print_until_over
-from paddleflow.cli.parameters import moment, paging
+from paddleflow.cli.parameters import epoch_moment, paging
 from paddleflow.cli.table import Form
 from paddleflow.cli.verbs import Invocation, Noun, pass_invocation
 from paddleflow.models.jobs import JobFilter, JobState
@@ -27,7 +26,6 @@ from paddleflow.original_jobs import RUNTIMES
 from paddleflow.quantity import parse_pairs
 
 ALL_ATTEMPTS = -1
-_SECONDS = re.compile(r"[0-9]{9,11}")
 JOB = click.argument("id", metavar="JOBID", shell_complete=complete_known_job)
 FIELDS = click.option("-fl", "--fieldlist", help="Only these fields: id,status,message.")
 
@@ -73,9 +71,9 @@ def list_jobs(
         "name_prefix": prefix,
     }
     if timestamp:
-        chosen["updated_since"] = _moment(timestamp)
+        chosen["updated_since"] = epoch_moment(timestamp, datetime.now(UTC))
     if starttime:
-        chosen["started_since"] = _moment(starttime)
+        chosen["started_since"] = epoch_moment(starttime, datetime.now(UTC))
     paddleflow, printer = invocation.paddleflow(), invocation.printer
     if watching:
         print_changes(paddleflow.jobs.watch(queue=queue), lambda each: matches(each, chosen), printer)
@@ -132,10 +130,3 @@ def tasks(
 
 for command in (create, delete, events, explain, logs, stop, submit, top, update, wait):
     job.add_command(command)
-
-
-def _moment(text: str) -> datetime:
-    """As `moment`, and in seconds since the epoch."""
-    if _SECONDS.fullmatch(text):
-        return datetime.fromtimestamp(int(text), UTC)
-    return moment(text, datetime.now(UTC))

@@ -24,6 +24,7 @@ LARGEST_COUNT = 2**31 - 1
 """The largest number of the API where it counts things."""
 
 _DURATION = re.compile(r"([0-9]{1,9})([smhdw])")
+_EPOCH = re.compile(r"[0-9]{9,11}")
 _DURATIONS = re.compile(r"([0-9]+[a-z])+", re.ASCII)
 _SHOWN_UNITS = 2
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -93,6 +94,11 @@ def moment(text: str, now: datetime) -> datetime:
         raise InvalidArgument.of(
             Violation("moment", f"{text!r} is neither a moment such as 2026-05-01T12:00:00 nor a duration such as 2h")
         ) from error
+
+
+def epoch_moment(text: str, now: datetime) -> datetime:
+    """As `moment`, and in seconds since the epoch."""
+    return datetime.fromtimestamp(int(text), UTC) if _EPOCH.fullmatch(text) else moment(text, now)
 
 
 def password(given: str | None, prompt: str, *, confirm: bool) -> str:
