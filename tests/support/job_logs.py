@@ -10,6 +10,7 @@ from typing import Any
 from fixtures_jobs import JobSite
 from paddleflow.common.v1.resources_pb2 import Resources
 from paddleflow.job.v1 import job_pb2, log_pb2, spec_pb2
+from pf_job.runtimes.local import layout
 from support.callers import Caller
 
 PATIENCE = 30.0
@@ -63,4 +64,4 @@ async def read(caller: Caller, id_: str, **fields: Any) -> bytes:
 
 def file_of(site: JobSite, id_: str, replica: str = "1/main-0-0") -> Path:
     """The log of a replica, where the runtime keeps it."""
-    return site.process.folder / "replicas" / "replicas" / id_ / replica / "log"
+    return site.process.folder / "replicas" / layout.folder_of(f"{id_}/{replica}") / layout.LOG

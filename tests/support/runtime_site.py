@@ -127,7 +127,7 @@ class LocalSite:
         os.kill(runner, signal.SIGKILL)
 
     def folder(self, key: ReplicaKey) -> Path:
-        return self.data / layout.REPLICAS / f"{key.job}/{key.attempt}/{key.role}-{key.index}-{key.restart}"
+        return self.data / layout.folder_of(f"{key.job}/{key.attempt}/{key.role}-{key.index}-{key.restart}")
 
     def processes(self) -> list[int]:
         """The runner, and all inits of its replicas."""

@@ -110,7 +110,7 @@ class LocalRuntime:
             await self._client.ask({"do": what, "names": part})
 
     def _folder(self, key: ReplicaKey) -> Path:
-        return self._data / layout.REPLICAS / translate.name_of(key)
+        return self._data / layout.folder_of(translate.name_of(key))
 
 
 def _parts(whole: Sequence[Item]) -> list[Sequence[Item]]:

@@ -41,7 +41,7 @@ def look(data: str, boot: str, remove: Callable[[str], None], forget: Callable[[
         try:
             book = _read(folder)
             if book.record is not None and not book.forgotten:
-                found = _found(path.removeprefix(f"{data}/{layout.REPLICAS}/"), book.record, folder)
+                found = _found(layout.name_of(os.path.basename(path)), book.record, folder)
                 if not _is_unbegun(found, boot):
                     yield found
                     continue
@@ -55,10 +55,7 @@ def look(data: str, boot: str, remove: Callable[[str], None], forget: Callable[[
 
 
 def _folders(root: str) -> list[str]:
-    level = [root]
-    for _ in range(3):
-        level = [entry.path for folder in level for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)]
-    return level
+    return [entry.path for entry in os.scandir(root) if entry.is_dir(follow_symlinks=False)]
 
 
 def _found(name: str, record: Record, folder: int) -> Found:

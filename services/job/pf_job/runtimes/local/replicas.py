@@ -282,11 +282,8 @@ def drop_log(path: str) -> None:
 
 
 def remove_folder(path: str) -> None:
-    """Removes the folder of a replica, and those above it that hold no other."""
+    """Removes the folder of a replica."""
     parent, _, name = path.rpartition("/")
     folder = files.open_folder(parent)
     files.remove_tree(folder, name)
     os.close(folder)
-    with suppress(OSError):
-        os.rmdir(parent)
-        os.rmdir(parent.rpartition("/")[0])

@@ -8,7 +8,7 @@ import pwd
 import resource
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
 from pf_job.runtimes.local import accelerators, files, groups, init, layout, limits, mounts, records
@@ -42,7 +42,7 @@ class Site:
     """Told between any two steps."""
 
     def path(self, name: str) -> str:
-        return f"{self.data}/{layout.REPLICAS}/{name}"
+        return f"{self.data}/{layout.folder_of(name)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Starter:
         except OSError:
             self._devices.give_back(devices)
             self._slots.give_back(slot.number)
-            groups.remove([f"{place}/{_leaf(order.name)}" for place in self._site.trees.places])
+            groups.remove([f"{place}/{layout.leaf_of(order.name)}" for place in self._site.trees.places])
             raise
 
     def _start(self, order: Order, devices: tuple[int, ...], uid: int | None, slot: Slot) -> Started:
@@ -127,7 +127,7 @@ class Starter:
                 group_folders=tuple(_opened(path, stack) for path in made),
                 group_places=tuple(_opened(os.path.dirname(path), stack) for path in made),
                 enters_at_once=any(Limits(order.cpu, order.memory, order.processes).wanted()),
-                leaf=_leaf(order.name),
+                leaf=layout.leaf_of(order.name),
                 base=f"{site.data}/{layout.ROOT}",
                 hidden=(site.data, *site.hidden),
                 sealed=tuple(site.trees.places) if uid is None else (),
@@ -146,7 +146,7 @@ class Starter:
         if self._counts_by_user(order):
             enforced |= {"pids"}
         try:
-            return self._site.trees.make(_leaf(order.name), wanted), limits.notes(wanted, enforced)
+            return self._site.trees.make(layout.leaf_of(order.name), wanted), limits.notes(wanted, enforced)
         except OSError:
             return (), limits.notes(wanted, frozenset())
 
@@ -170,7 +170,8 @@ class Starter:
 def make_folder(site: Site, name: str) -> int:
     """Makes the folder of a replica, locked; a handle on it. One without a record is as good as new."""
     path = site.path(name)
-    os.makedirs(path, 0o700, exist_ok=True)
+    with suppress(FileExistsError):
+        os.mkdir(path, 0o700)
     folder = files.open_folder(path)
     # Held from now until the last process that has this handle is gone, and those are the runner and the init.
     fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -200,10 +201,6 @@ def _opened(path: str, stack: ExitStack) -> int:
     handle = files.open_folder(path)
     stack.callback(os.close, handle)
     return handle
-
-
-def _leaf(name: str) -> str:
-    return name.replace("/", "+")
 
 
 def _fault(order: Order) -> str:
