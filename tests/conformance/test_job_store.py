@@ -302,3 +302,19 @@ async def test_what_is_forgotten_leaves_nothing(kept: Kept) -> None:
     assert [each.key.job for each in await store.tasks(database.newest, ["a", "b"], 0)] == ["b"]
     assert list(await store.happenings(database.newest, "a", 0, 10)) == []
     assert len(await store.happenings(database.newest, "b", 0, 10)) == 1
+
+
+async def test_of_what_is_forgotten_the_id_and_the_starts_of_replicas_are_known(kept: Kept) -> None:
+    database, store = kept
+    await keep(kept, job("a"), job("b"))
+    async with database.change(job_lock("a")) as change:
+        await store.put_tasks(change, [task("a", 0), task("a", 1), task("b", 0)])
+        await store.remove(change, ["a"])
+    assert await store.spent(database.newest, ["a", "b", "c"]) == {"a", "b"}
+    one, other = await store.leftovers(database.newest, 10)
+    assert {one, other} == {task("a", 0).key, task("a", 1).key}
+    assert len(await store.leftovers(database.newest, 1)) == 1
+    async with database.change() as change:
+        await store.clear(change, [one, task("b", 0).key])
+    assert list(await store.leftovers(database.newest, 10)) == [other]
+    assert await store.spent(database.newest, ["a"]) == {"a"}

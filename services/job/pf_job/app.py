@@ -21,7 +21,7 @@ from pf_job.driving.peers_grpc import RemoteAdmission
 from pf_job.driving.preparing import Launches
 from pf_job.jobs.convert import encode
 from pf_job.jobs.following import Following
-from pf_job.jobs.postgres import PostgresJobStore
+from pf_job.jobs.postgres import RETENTIONS, PostgresJobStore
 from pf_job.jobs.service import Jobs
 from pf_job.jobs.servicer import JobServicer
 from pf_job.jobs.store import JobStore
@@ -213,8 +213,9 @@ def _loops(settings: JobSettings, parts: Parts, runtimes: Mapping[str, Runtime])
     async def drive(lease: Lease) -> None:
         await _drive(parts, runtimes, launches, bus, lease)
 
+    card_times = Retention("spans", "finish_time", settings.kept_card_times)
     return {
-        "chores": chores(ground, settings, address, Retention("spans", "finish_time", settings.kept_card_times)).run,
+        "chores": chores(ground, settings, address, card_times, *RETENTIONS).run,
         DRIVING: lambda: candidate(ground, DRIVING, address).run(drive),
     }
 

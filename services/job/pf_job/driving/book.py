@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from paddleflow.problems import Problem
-from pf_job.jobs.domain import Job, Task
+from pf_job.jobs.domain import Job, Task, TaskKey
+from pf_job.jobs.service import forget
 from pf_job.jobs.states import Stage
 from pf_job.jobs.store import JobStore, job_lock
 from pf_job.jobs.telling import News, tell
@@ -81,7 +82,16 @@ class Book:
     async def forget(self, jobs: Sequence[Job]) -> None:
         """Forgets jobs that are over."""
         async with self.change([job.id for job in jobs]) as change:
-            await self._store.remove(change, [job.id for job in jobs])
+            await forget(self._store, change, jobs)
+
+    async def leftovers(self) -> Sequence[TaskKey]:
+        """Starts of replicas of jobs that were forgotten, of which something may still be kept."""
+        return await self._store.leftovers(self._database.newest, BATCH)
+
+    async def clear(self, keys: Sequence[TaskKey]) -> None:
+        """Notes that nothing is kept of them any more."""
+        async with self.change([]) as change:
+            await self._store.clear(change, keys)
 
     async def commits(self) -> None:
         """Waits until there may be something new, or something that was left for later is to be tried."""

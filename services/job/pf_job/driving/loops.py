@@ -31,7 +31,7 @@ AGAIN_SECONDS = 1.0
 LATE_SECONDS = 1.0
 """Between two looks for limits of time that are over, and for jobs that may grow."""
 EXPIRED_SECONDS = 10.0
-"""Between two looks for jobs that need not be kept."""
+"""Between two looks for jobs that need not be kept, and for what is left of them."""
 MACHINES_SECONDS = 30.0
 """Between two looks at the machines of a cluster."""
 WITH_REPLICAS = (Stage.LAUNCH, Stage.WATCH, Stage.PART, Stage.RESIZE, Stage.ENDING)
@@ -73,6 +73,7 @@ class Driver:
             )
             pause = partial(asyncio.sleep, EXPIRED_SECONDS)
             group.create_task(Trying("forget expired jobs").keep_on(self._forget_expired, pause))
+            group.create_task(Trying("clear away what is left of jobs").keep_on(self._clear_away, pause))
 
     def of(self, cluster: str) -> Runtime:
         if cluster not in self.runtimes:
@@ -143,13 +144,19 @@ class Driver:
 
     async def _forget_expired(self) -> int:
         jobs = await self.book.expired()
-        keys = [task.key for task in await self.book.tasks([job.id for job in jobs])]
-        for runtime in self.runtimes.values():
-            await runtime.forget(keys)
-            await runtime.drop_logs(keys)
         if jobs:
             await self.book.forget(jobs)
         return len(jobs)
+
+    async def _clear_away(self) -> int:
+        """Has runtimes forget the replicas of jobs that are forgotten; tells how many."""
+        keys = await self.book.leftovers()
+        if keys:
+            for runtime in self.runtimes.values():
+                await runtime.forget(keys)
+                await runtime.drop_logs(keys)
+            await self.book.clear(keys)
+        return len(keys)
 
 
 def _is_known(task: Task, life: Life) -> bool:

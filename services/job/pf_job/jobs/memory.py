@@ -86,6 +86,19 @@ class MemoryJobStore:
         tasks = tables(change).table("tasks")
         for key in [key for key in tasks if key.job in ids]:
             del tasks[key]
+            tables(change).table("leftovers")[key] = None
+        tables(change).table("spent").update(dict.fromkeys(ids))
+
+    async def spent(self, view: View, ids: Sequence[str]) -> frozenset[str]:
+        spent = tables(view).table("spent")
+        return frozenset(id_ for id_ in ids if id_ in _jobs(view) or id_ in spent)
+
+    async def leftovers(self, view: View, limit: int) -> Sequence[TaskKey]:
+        return sorted(tables(view).table("leftovers"))[:limit]
+
+    async def clear(self, change: Change, keys: Sequence[TaskKey]) -> None:
+        for key in keys:
+            tables(change).table("leftovers").pop(key, None)
 
     async def tasks(self, view: View, ids: Sequence[str], attempt: int) -> Sequence[Task]:
         stored: dict[TaskKey, Task] = tables(view).table("tasks")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 from pf_job.jobs.domain import ENDED, Happening, Job, JobFilter, Part, Task, TaskKey, TaskState
@@ -15,10 +15,14 @@ from pf_job.jobs.spans import Span, Turns
 from pf_job.jobs.states import Stage, State
 from pf_job.specs.domain import CPU, MEMORY, JobSpec, JobType
 from pf_kit.postgres.queries import load_queries
+from pf_kit.postgres.sweep import Retention
 from pf_kit.postgres.views import Row, rows
 from pf_kit.unit import Change, View
 
 T = TypeVar("T")
+
+RETENTIONS = (Retention("spent", "time", timedelta(days=31)),)
+"""Longer than the queue service remembers attempts that were released, by which it would know a new job of that id."""
 
 
 class PostgresJobStore:
@@ -90,7 +94,17 @@ class PostgresJobStore:
         return replace(job, version=await rows(change).fetchval(self._sql["touch"], job.id, change.time))
 
     async def remove(self, change: Change, ids: Sequence[str]) -> None:
-        await rows(change).execute(self._sql["remove"], list(ids))
+        await rows(change).execute(self._sql["remove"], list(ids), change.time)
+
+    async def spent(self, view: View, ids: Sequence[str]) -> frozenset[str]:
+        return frozenset(row["id"] for row in await rows(view).fetch(self._sql["spent"], list(ids)))
+
+    async def leftovers(self, view: View, limit: int) -> Sequence[TaskKey]:
+        return [TaskKey(*row.values()) for row in await rows(view).fetch(self._sql["leftovers"], limit)]
+
+    async def clear(self, change: Change, keys: Sequence[TaskKey]) -> None:
+        if keys:
+            await rows(change).execute(self._sql["clear"], *_columns([_key_values(key) for key in keys]))
 
     async def tasks(self, view: View, ids: Sequence[str], attempt: int) -> Sequence[Task]:
         return [_task(row) for row in await rows(view).fetch(self._sql["tasks"], list(ids), attempt)] if ids else []
@@ -227,14 +241,13 @@ def _grant(held: Mapping[str, object]) -> Grant:
     return Grant(**{**held, "start_by": datetime.fromisoformat(str(held["start_by"]))})  # type: ignore[arg-type]
 
 
+def _key_values(key: TaskKey) -> Sequence[object]:
+    return key.job, key.attempt, key.role, key.index, key.restart
+
+
 def _task_values(task: Task) -> Sequence[object]:
-    key = task.key
     return (
-        key.job,
-        key.attempt,
-        key.role,
-        key.index,
-        key.restart,
+        *_key_values(task.key),
         task.state,
         task.message,
         task.machine,

@@ -23,6 +23,8 @@ from pf_job.jobs.states import Kind, Stage
 from pf_job.jobs.store import JobStore
 from pf_job.jobs.telling import News, tell
 from pf_job.specs.domain import Priority, Work
+from pf_job.specs.fields import few_pairs
+from pf_kit.fields import require
 from pf_kit.principal import Principal
 from pf_kit.unit import Change, View
 
@@ -54,10 +56,12 @@ class Jobs:
 
     async def require_own(self, view: View, caller: Principal, id_: str) -> None:
         """Raises JobNotFound or PermissionDenied, unless the caller may change a job. Before the change: it may ask
-        other services.
+        other services. Of a job that there is not the change tells: the request may have been answered before.
         """
-        job = await self.get(view, caller, id_)
-        if not _owns(caller, job):
+        for job in await self._store.jobs(view, [id_]):
+            if _owns(caller, job):
+                return
+            await self.get(view, caller, id_)
             raise PermissionDenied(f"job {id_!r} is {job.owner}'s; ask for it to be changed")
 
     async def page(self, view: View, caller: Principal, chosen: JobFilter, before: int, limit: int) -> Sequence[Job]:
@@ -68,9 +72,8 @@ class Jobs:
 
     async def create(self, change: Change, drafts: Sequence[Job]) -> Sequence[Job]:
         """Keeps new jobs. Raises JobExists and OwnerEpochConflict."""
-        known = await self._store.jobs(change, [draft.id for draft in drafts])
-        if known:
-            raise exists(known[0].id)
+        if spent := await self._store.spent(change, [draft.id for draft in drafts]):
+            raise exists(min(spent))
         accepted = [replace(draft, life=replace(draft.life, accept_time=change.time)) for draft in drafts]
         added = await self._store.add(change, accepted)
         await self._store.note(change, [_accepted(job) for job in added])
@@ -105,6 +108,7 @@ class Jobs:
         job = await self._own(change, caller, id_)
         _require_etag(job, etag)
         edited = replace(job, spec=replace(job.spec, work=_edited(job.spec.work, edit)))
+        _require_few(edited.spec.work)
         if edited == job:
             return job
         if edit.priority is not None and job.life.stage is not Stage.SUBMIT:
@@ -119,8 +123,7 @@ class Jobs:
         _require_etag(job, etag)
         if job.life.stage is not Stage.OVER:
             raise JobStateConflict(f"job {id_!r} is {job.life.state}; stop it, and wait until it is over")
-        await self._store.remove(change, [id_])
-        change.emit(JobChanged(replace(job, version=job.version + 1), forgotten=True))
+        await forget(self._store, change, [job])
 
     async def tasks(self, view: View, caller: Principal, id_: str, attempt: int) -> Sequence[Task]:
         """The replicas of a job: of one attempt, of the last if it is 0, of all if it is -1. Raises JobNotFound."""
@@ -147,8 +150,15 @@ class Jobs:
         return found[0]
 
 
+async def forget(store: JobStore, change: Change, jobs: Sequence[Job]) -> None:
+    """Forgets jobs that are over."""
+    await store.remove(change, [job.id for job in jobs])
+    for job in jobs:
+        change.emit(JobChanged(replace(job, version=job.version + 1), forgotten=True))
+
+
 def exists(id_: str) -> JobExists:
-    return JobExists(f"a job {id_!r} exists; choose another id, or none")
+    return JobExists(f"there is a job {id_!r}, or was one not long ago; choose another id, or none")
 
 
 def _edited(work: Work, edit: Edit) -> Work:
@@ -163,6 +173,11 @@ def _edited(work: Work, edit: Edit) -> Work:
 
 def _merged(kept: Mapping[str, str], given: Mapping[str, str], removed: Sequence[str]) -> Mapping[str, str]:
     return {name: value for name, value in {**kept, **given}.items() if name not in removed}
+
+
+def _require_few(work: Work) -> None:
+    """Raises InvalidArgument if what was there and what was added are too many together."""
+    require(few_pairs("labels", work.labels), few_pairs("annotations", work.annotations))
 
 
 def _owns(caller: Principal, job: Job) -> bool:

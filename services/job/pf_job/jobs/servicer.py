@@ -65,16 +65,18 @@ class JobServicer(job_pb2_grpc.JobServiceServicer):
     async def CreateJob(self, request: job_pb2.CreateJobRequest, _context: object) -> job_pb2.CreateJobResponse:
         caller = current_call().principal
         draft = draft_of(request.job, part_of(request, caller))
-        job = await self._taking.job(caller, draft, self._clock.now())
         if request.validate_only:
-            return job_pb2.CreateJobResponse(job=job_message(job))
+            valid = await self._taking.job(caller, draft, self._clock.now())
+            return job_pb2.CreateJobResponse(job=job_message(valid))
+        job = await self._ready(caller, draft)
 
         async def work(change: Change) -> job_pb2.CreateJobResponse:
-            return job_pb2.CreateJobResponse(job=job_message(await self._jobs.create_part(change, job)))
+            # Only now: if the request was answered before, that is the answer, whatever is in the way by now.
+            made = await self._jobs.create_part(change, _taken(job))
+            return job_pb2.CreateJobResponse(job=job_message(made))
 
-        locks = (job_lock(job.id), *((scope_lock(job.part.scope),) if job.part else ()))
         return await self._mutations.run(
-            request, job_pb2.CreateJobResponse, locks=locks, subject=f"job/{job.id}", work=work
+            request, job_pb2.CreateJobResponse, locks=_locks(job), subject=f"job/{_id(job)}", work=work
         )
 
     async def CreateJobs(self, request: job_pb2.CreateJobsRequest, _context: object) -> job_pb2.CreateJobsResponse:
@@ -83,8 +85,8 @@ class JobServicer(job_pb2_grpc.JobServiceServicer):
         ready = [job for job in found if isinstance(job, Job)]
 
         async def work(change: Change) -> job_pb2.CreateJobsResponse:
-            there = {job.id for job in await self._store.jobs(change, [job.id for job in ready])}
-            added = await self._jobs.create(change, [job for job in ready if job.id not in there])
+            spent = await self._store.spent(change, [job.id for job in ready])
+            added = await self._jobs.create(change, [job for job in ready if job.id not in spent])
             results = {job.id: taken(job) for job in added}
             return job_pb2.CreateJobsResponse(
                 results=[
@@ -204,3 +206,21 @@ class JobServicer(job_pb2_grpc.JobServiceServicer):
         """The messages of jobs, with how their replicas stand."""
         tasks = await self._store.tasks(view, [job.id for job in jobs], 0)
         return [job_message(job, [task for task in tasks if task.key.job == job.id]) for job in jobs]
+
+
+def _taken(job: Job | Problem) -> Job:
+    """The job. Raises why it cannot be taken."""
+    if isinstance(job, Problem):
+        raise job
+    return job
+
+
+def _id(job: Job | Problem) -> str:
+    return job.id if isinstance(job, Job) else ""
+
+
+def _locks(job: Job | Problem) -> Sequence[str]:
+    """What is held by the change that makes a job."""
+    if isinstance(job, Problem):
+        return ()
+    return (job_lock(job.id), *((scope_lock(job.part.scope),) if job.part else ()))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from pf_job.jobs.domain import Happening, Job, JobFilter, Task
+from pf_job.jobs.domain import Happening, Job, JobFilter, Task, TaskKey
 from pf_job.jobs.spans import Turns
 from pf_job.jobs.states import Stage
 from pf_kit.unit import Change, View
@@ -64,8 +64,17 @@ class JobStore(Protocol):
     async def revise(self, change: Change, job: Job) -> Job:
         """Keeps what is asked for by a job, that there is, and returns it with a new version."""
 
+    async def spent(self, view: View, ids: Sequence[str]) -> frozenset[str]:
+        """Those of these ids that no new job can have: a job has them, or had them not long ago."""
+
     async def remove(self, change: Change, ids: Sequence[str]) -> None:
-        """Forgets jobs, their tasks and what happened to them."""
+        """Forgets jobs, their tasks and what happened to them; of the tasks only `leftovers` are known then."""
+
+    async def leftovers(self, view: View, limit: int) -> Sequence[TaskKey]:
+        """Starts of replicas of jobs that were forgotten, of which their runtimes may still keep something."""
+
+    async def clear(self, change: Change, keys: Sequence[TaskKey]) -> None:
+        """Notes that nothing is kept of leftovers any more."""
 
     async def tasks(self, view: View, ids: Sequence[str], attempt: int) -> Sequence[Task]:
         """Tasks of jobs by key: of one attempt, or of all if it is 0."""

@@ -41,7 +41,7 @@ def span(field: str, time: timedelta | None, least: timedelta, most: timedelta =
 
 def label_pairs(field: str, pairs: Mapping[str, str]) -> Iterator[Violation]:
     """Labels as Kubernetes has them."""
-    yield from _few_pairs(field, pairs)
+    yield from few_pairs(field, pairs)
     for key, value in _first(pairs):
         yield from _label_key(field, key)
         if value and not _LABEL.fullmatch(value):
@@ -50,7 +50,7 @@ def label_pairs(field: str, pairs: Mapping[str, str]) -> Iterator[Violation]:
 
 
 def annotation_pairs(field: str, pairs: Mapping[str, str]) -> Iterator[Violation]:
-    yield from _few_pairs(field, pairs)
+    yield from few_pairs(field, pairs)
     for key, value in _first(pairs):
         yield from _label_key(field, key)
         if len(value) > ANNOTATION_LENGTH:
@@ -127,7 +127,8 @@ def _downward(field: str, path: str) -> Iterator[Violation]:
         yield Violation(field, "must not contain control characters")
 
 
-def _few_pairs(field: str, pairs: Mapping[str, str]) -> Iterator[Violation]:
+def few_pairs(field: str, pairs: Mapping[str, str]) -> Iterator[Violation]:
+    """Labels or annotations, of which there are not too many."""
     if len(pairs) > MOST_LABELS:
         yield Violation(field, f"must have at most {MOST_LABELS} pairs, and has {len(pairs)}")
 

@@ -113,7 +113,28 @@ update jobs set name = $2, labels = $3, spec = $4 where id = $1
 update lives set update_time = $2, version = nextval('job_version') where id = $1 returning version
 
 -- remove --
+with replicas as (
+    insert into leftovers (job, attempt, role, index, restart)
+    select job, attempt, role, index, restart from tasks where job = any ($1)
+), ids as (
+    insert into spent (id, time) select id, $2 from jobs where id = any ($1)
+)
 delete from jobs where id = any ($1)
+
+-- spent --
+select id from jobs where id = any ($1)
+union all
+select id from spent where id = any ($1)
+
+-- leftovers --
+select job, attempt, role, index, restart from leftovers order by job limit $1
+
+-- clear --
+delete from leftovers
+using unnest($1::text[], $2::integer[], $3::text[], $4::integer[], $5::integer[])
+    as given (job, attempt, role, index, restart)
+where (leftovers.job, leftovers.attempt, leftovers.role, leftovers.index, leftovers.restart)
+    = (given.job, given.attempt, given.role, given.index, given.restart)
 
 -- tasks --
 select
