@@ -17,11 +17,16 @@ and ``key`` (paths of PEM files; relative ones are looked up beside the configur
     fs = 127.0.0.1:18998
     job = 127.0.0.1:18997
 
+The filesystem in which the command ``paddle`` stores packages is named in a section of its own::
+
+    [package]
+    fs = data
+
 Every key can be given as a variable: PADDLEFLOW_USER, PADDLEFLOW_PASSWORD, PADDLEFLOW_TOKEN,
-PADDLEFLOW_SERVER_HOST, PADDLEFLOW_SERVER_PORT, PADDLEFLOW_TLS, PADDLEFLOW_CA, PADDLEFLOW_CERT, PADDLEFLOW_KEY.
-PADDLEFLOW_FS_SERVER is the address of the service `fs`, PADDLEFLOW_JOB_SERVER that of `job`. PADDLEFLOW_CONFIG names
-the file. A PADDLEFLOW_USER who is not the user of the file takes neither the password nor the token that are in it, and
-with another server than that of the file its services do not count.
+PADDLEFLOW_SERVER_HOST, PADDLEFLOW_SERVER_PORT, PADDLEFLOW_TLS, PADDLEFLOW_CA, PADDLEFLOW_CERT, PADDLEFLOW_KEY,
+PADDLEFLOW_PACKAGE_FS. PADDLEFLOW_FS_SERVER is the address of the service `fs`, PADDLEFLOW_JOB_SERVER that of `job`.
+PADDLEFLOW_CONFIG names the file. A PADDLEFLOW_USER who is not the user of the file takes neither the password nor the
+token that are in it, and with another server than that of the file its services do not count.
 """
 
 from __future__ import annotations
@@ -49,6 +54,7 @@ _SOURCES = {
     "ca": ("PADDLEFLOW_CA", "server", "ca"),
     "cert": ("PADDLEFLOW_CERT", "server", "cert"),
     "key": ("PADDLEFLOW_KEY", "server", "key"),
+    "package_fs": ("PADDLEFLOW_PACKAGE_FS", "package", "fs"),
 }
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
@@ -70,6 +76,8 @@ class Config:
     ca: Path | None
     cert: Path | None
     key: Path | None
+    package_fs: str
+    """The filesystem that packages are stored in; empty: none is named."""
 
 
 def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
@@ -90,6 +98,7 @@ def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
         ca=_path(values["ca"], beside),
         cert=_path(values["cert"], beside),
         key=_path(values["key"], beside),
+        package_fs=values["package_fs"],
     )
 
 

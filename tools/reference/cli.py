@@ -8,18 +8,20 @@ from collections.abc import Iterator
 import click
 
 from paddleflow.cli.app import cli as paddleflow
+from paddleflow.cli.paddle import paddle
 from pf_stack.cli import pf
 from reference.rpc import cell
 
 INTRODUCTION = """\
 # Commands
 
-`paddleflow` talks to an installation from anywhere; `pf` runs one on this machine. Every command has `--help`.
+`paddleflow` talks to an installation from anywhere; `pf` runs one on this machine; `paddle` is the job command of
+PaddlePaddle's first client. Every command has `--help`.
 """
 
 
 def page() -> str:
-    programs = (("paddleflow", paddleflow), ("pf", pf))
+    programs = (("paddleflow", paddleflow), ("pf", pf), ("paddle", paddle))
     return "\n".join([INTRODUCTION, *(line for name, program in programs for line in chapter(name, program))])
 
 

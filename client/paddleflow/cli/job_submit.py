@@ -102,7 +102,7 @@ def read_spec(command: Iterable[str], options: SubmitOptions, environ: Mapping[s
         name=options["name"],
         queue=options["queue"],
         priority=Priority(options["priority"].upper()),
-        flavour=_flavour(options),
+        flavour=read_flavour(options["flavour"], options["cpu"], options["mem"], options["gpu"]),
         fs=mounts[0] if mounts else None,
         extra_fs=mounts[1:],
         env=dict(_variable(text, environ) for text in options["env"]),
@@ -112,13 +112,14 @@ def read_spec(command: Iterable[str], options: SubmitOptions, environ: Mapping[s
     )
 
 
-def _flavour(options: SubmitOptions) -> JobFlavour:
-    given = {"cpu": options["cpu"], "memory": options["mem"], GPU: options["gpu"] or None}
-    told = {name: amount for name, amount in given.items() if amount is not None}
-    if told and options["flavour"]:
+def read_flavour(name: str, cpu: str | None, memory: str | None, gpu: int | None) -> JobFlavour:
+    """What a replica takes: a flavour of this name, or amounts, or what is usual."""
+    given = {"cpu": cpu, "memory": memory, GPU: gpu or None}
+    told = {resource: amount for resource, amount in given.items() if amount is not None}
+    if told and name:
         raise InvalidArgument.of(Violation("flavour", "excludes --cpu, --mem and --gpu"))
     with within("flavour"):
-        return JobFlavour(options["flavour"], parse_resources({**USUAL, **told} if told else {}))
+        return JobFlavour(name, parse_resources({**USUAL, **told} if told else {}))
 
 
 def _variable(text: str, environ: Mapping[str, str]) -> tuple[str, str]:

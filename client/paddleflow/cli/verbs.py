@@ -104,9 +104,15 @@ class Noun(click.Group):
     command_class = Verb
     group_class = type
 
-    def __init__(self, *arguments: Any, **settings: Any) -> None:  # noqa: ANN401 -- click's own
+    def __init__(
+        self,
+        *arguments: Any,  # noqa: ANN401 -- click's own
+        output: Sequence[str] = OUTPUT,
+        **settings: Any,  # noqa: ANN401 -- click's own
+    ) -> None:
+        """`output` as of a verb."""
         super().__init__(*arguments, **settings)
-        self.params.append(output_option())
+        self.params.append(output_option(output))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
