@@ -101,6 +101,7 @@ FULL: dict[str, Any] = {
     "finish_time": NOW + HOUR,
     "crew": {"worker": 1, "pserver": 1},
     "settle_time": NOW,
+    "revision": 3,
 }
 
 

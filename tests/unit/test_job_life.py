@@ -20,6 +20,7 @@ GRANT = Grant("g", 1, "local", {"main": 1}, NOW + timedelta(minutes=5))
 ABOUT: Mapping[Kind, Any] = {
     Kind.SHRUNK: {"left": {"main": 0}, "version": 2},
     Kind.RESIZED: {"left": {"main": 1}},
+    Kind.REVISED: {"revision": 1},
 }
 ENDINGS = {Kind.ENDED: Ending.FAILED, Kind.LATE: Ending.FATAL}
 
@@ -29,6 +30,7 @@ def at(stage: Stage, **fields: object) -> Life:
     usual: dict[Stage, dict[str, object]] = {
         Stage.SUBMIT: {},
         Stage.QUEUED: {"state": State.PENDING},
+        Stage.REVISE: {"state": State.PENDING, "revision": 1},
         Stage.LAUNCH: {"state": State.PENDING, "grant": GRANT},
         Stage.WATCH: {"state": State.RUNNING, "grant": GRANT, "start_time": NOW},
         Stage.PART: {"state": State.RUNNING, "grant": GRANT, "start_time": NOW},
@@ -104,6 +106,35 @@ def test_a_stopped_job_that_the_queue_may_know_is_submitted_and_then_released() 
     life = told(life, happened(Kind.SUBMITTED))
     assert life.stage is Stage.RELEASE
     assert told(life, happened(Kind.RELEASED)).stage is Stage.OVER
+
+
+def test_what_a_job_asks_for_may_change_as_long_as_it_waits() -> None:
+    for stage in (Stage.SUBMIT, Stage.QUEUED, Stage.REVISE, Stage.RELEASE):
+        life = at(stage, state=State.PENDING)
+        assert told(life, happened(Kind.CHANGED)).revision == life.revision + 1
+    for stage in STAGES:
+        over = at(stage, state=State.TERMINATED)
+        assert told(over, happened(Kind.CHANGED)) == over
+
+
+def test_the_queue_is_told_until_it_knows_the_last_change() -> None:
+    life = told(at(Stage.QUEUED), happened(Kind.CHANGED), happened(Kind.CHANGED))
+    assert (life.stage, life.state, life.revision) == (Stage.REVISE, State.PENDING, 2)
+    life = told(life, replace(happened(Kind.REVISED), revision=1))
+    assert life.stage is Stage.REVISE
+    assert told(life, replace(happened(Kind.REVISED), revision=2)).stage is Stage.QUEUED
+
+
+def test_a_change_while_a_job_is_submitted_is_told_after_it() -> None:
+    life = told(at(Stage.SUBMIT), happened(Kind.CHANGED), replace(happened(Kind.SUBMITTED), revision=0))
+    assert (life.stage, life.state) == (Stage.REVISE, State.PENDING)
+    assert told(at(Stage.SUBMIT, revision=1), replace(happened(Kind.SUBMITTED), revision=1)).stage is Stage.QUEUED
+
+
+def test_who_waits_again_after_a_change_tells_its_queue_of_it() -> None:
+    life = told(at(Stage.WATCH), happened(Kind.EVICTED), happened(Kind.GONE), happened(Kind.CHANGED))
+    assert told(life, happened(Kind.RELEASED)).stage is Stage.REVISE
+    assert told(life, Event(kind=Kind.REQUEUED, attempt=2)).stage is Stage.REVISE
 
 
 def test_a_job_that_fails_is_tried_again_until_its_retries_are_used_up() -> None:
@@ -212,6 +243,8 @@ class World:
     life: Life = field(default_factory=lambda: at(Stage.SUBMIT))
     known: dict[int, str] = field(default_factory=dict)
     """What the queue knows of each attempt: waits, holds or released."""
+    revisions: dict[int, int] = field(default_factory=dict)
+    """What the queue knows that each attempt asks for."""
     news: list[Event] = field(default_factory=list)
     states: list[State] = field(default_factory=lambda: [State.INIT])
 
@@ -220,6 +253,8 @@ class World:
         self.life = advance(before, event, self.terms, NOW)
         if self.life.stage is not before.stage:
             assert self.life.stage in STAGES[before.stage][event.kind]
+        if self.life.stage is Stage.QUEUED:
+            assert self.revisions[self.life.attempt] >= self.life.revision
         if self.life.state is not self.states[-1]:
             assert self.life.state in STATES[self.states[-1]]
             self.states.append(self.life.state)
@@ -230,7 +265,11 @@ class World:
         match self.life.stage:
             case Stage.SUBMIT:
                 self.known.setdefault(attempt, "waits")
-                self.tell(Event(kind=Kind.SUBMITTED, attempt=attempt))
+                revision = self.revisions.setdefault(attempt, self.life.revision)
+                self.tell(Event(kind=Kind.SUBMITTED, attempt=attempt, revision=revision))
+            case Stage.REVISE:
+                self.revisions[attempt] = max(self.revisions[attempt], self.life.revision)
+                self.tell(Event(kind=Kind.REVISED, attempt=attempt, revision=self.life.revision))
             case Stage.LAUNCH:
                 self.tell(Event(kind=Kind.LAUNCHED, attempt=attempt))
             case Stage.WATCH:
@@ -253,6 +292,7 @@ class World:
         self.known[attempt] = "released"
         if evicted:
             self.known[attempt + 1] = "waits"
+            self.revisions[attempt + 1] = self.revisions[attempt]
             self.news.append(Event(kind=Kind.REQUEUED, attempt=attempt + 1))
 
     def admit(self) -> None:
@@ -270,7 +310,9 @@ class World:
             self.tell(self.news.pop(0))
 
 
-STEPS = st.sampled_from(["do", "do", "admit", "hear", "hear", "evict", "stop", "late", "won", "lost", "crash"])
+STEPS = st.sampled_from(
+    ["do", "do", "admit", "hear", "hear", "evict", "stop", "change", "late", "won", "lost", "crash"]
+)
 TERMS = st.builds(Terms, retries=st.integers(0, 2), requeue=st.booleans())
 
 
@@ -280,6 +322,8 @@ def step(world: World, name: str) -> None:
             getattr(world, name)()
         case "stop":
             world.tell(Event(kind=Kind.STOPPED, attempt=0, message="stopped"))
+        case "change":
+            world.tell(Event(kind=Kind.CHANGED, attempt=0))
         case "late":
             world.tell(Event(kind=Kind.LATE, attempt=world.life.attempt, ending=Ending.FATAL))
         case "crash":

@@ -64,6 +64,7 @@ def workload_message(wish: Wish) -> workload_pb2.Workload:
         user=wish.user,
         priority=wish.priority,
         roles=map(_role_message, wish.roles),
+        revision=wish.revision,
     )
     message.grace_period.FromTimedelta(wish.grace)
     if wish.protected:
@@ -111,6 +112,7 @@ def standing_of(change: admission_pb2.WorkloadChange) -> Standing | None:
         grant=grant_of(admitted) if workload.HasField("admitted") else None,
         evicting=workload.state == workload_pb2.WORKLOAD_STATE_EVICTING,
         left={role.role: role.base + role.surplus - role.leaving for role in admitted.roles} if leaves else None,
+        revision=workload.revision,
     )
 
 

@@ -17,7 +17,8 @@ from pf_job.jobs.telling import News, tell
 from pf_kit.events import Event
 from pf_kit.unit import Change
 
-KNOWN_TO_QUEUE = (Stage.QUEUED, Stage.LAUNCH, Stage.WATCH, Stage.PART, Stage.RESIZE, Stage.HALT, Stage.ENDING)
+IN_QUEUE = (Stage.QUEUED, Stage.REVISE)
+KNOWN_TO_QUEUE = (*IN_QUEUE, Stage.LAUNCH, Stage.WATCH, Stage.PART, Stage.RESIZE, Stage.HALT, Stage.ENDING)
 """Stages of jobs that wait in a queue or hold something."""
 
 
@@ -60,10 +61,12 @@ def _missed(job: Job, standings: Mapping[AttemptKey, Standing]) -> Iterator[News
     attempt = job.life.attempt
     standing = standings.get(AttemptKey(job.id, attempt))
     if standing is None:
-        if AttemptKey(job.id, attempt + 1) in standings or job.life.stage is not Stage.QUEUED:
+        if AttemptKey(job.id, attempt + 1) in standings or job.life.stage not in IN_QUEUE:
             return
         yield News(job.id, LifeEvent(kind=Kind.UNKNOWN, attempt=attempt))
         return
+    if standing.grant is None and standing.revision < job.life.revision:
+        yield News(job.id, LifeEvent(kind=Kind.REVISED, attempt=attempt, revision=standing.revision))
     if standing.grant is not None:
         yield News(job.id, LifeEvent(kind=Kind.ADMITTED, attempt=attempt, grant=standing.grant))
         if standing.left is not None:

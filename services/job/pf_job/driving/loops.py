@@ -83,6 +83,7 @@ class Driver:
     def _steps(self) -> Mapping[str, Step]:
         return {
             "submit jobs": lambda: steps.submit(self.book, self.admission),
+            "revise jobs": lambda: steps.revise(self.book, self.admission),
             "launch jobs": Launching(self.book, self.preparation, self, self.clock).step,
             "halt jobs": lambda: steps.halt(self.book, self, self._see),
             "give back": lambda: steps.give_back(self.book, self.admission),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from google.protobuf.message import Message
@@ -58,6 +59,10 @@ class RemoteAdmission:
             found = _both(found, await self._submit(wishes[begin : begin + MOST]))
         return found
 
+    async def revise(self, wishes: Sequence[Wish]) -> None:
+        # At once, so that they share a commit there.
+        await asyncio.gather(*map(self._revise, wishes))
+
     async def release(self, given: Sequence[GivenBack]) -> Mapping[AttemptKey, Grant]:
         found: dict[AttemptKey, Grant] = {}
         for begin in range(0, len(given), MOST):
@@ -104,9 +109,11 @@ class RemoteAdmission:
         except InvalidArgument as problem:
             return await self._halves(wishes, problem)
         found = [(wish.key, result) for wish, result in zip(wishes, reply.results, strict=True)]
+        revisions = {wish.key: wish.revision for wish in wishes}
         return Submitted(
             {key: why for key, result in found if (why := refusal_of(result)) is not None},
             {key: grant_of(result.workload.admitted) for key, result in found if _is_admitted(result)},
+            {key: result.workload.revision for key, result in found if result.workload.revision < revisions[key]},
         )
 
     async def _halves(self, wishes: Sequence[Wish], problem: InvalidArgument) -> Submitted:
@@ -115,6 +122,14 @@ class RemoteAdmission:
             return Submitted(refused={wishes[0].key: problem})
         middle = len(wishes) // 2
         return _both(await self._submit(wishes[:middle]), await self._submit(wishes[middle:]))
+
+    async def _revise(self, wish: Wish) -> None:
+        request = admission_pb2.UpdateWorkloadRequest(
+            key=key_message(wish.key), priority=wish.priority, revision=wish.revision
+        )
+        # Whoever does not wait any more is told of as an event.
+        with suppress(NotFound, WorkloadStateConflict):
+            await self._call(self._stub.UpdateWorkload, request)
 
     async def _release(self, given: Sequence[GivenBack]) -> Mapping[AttemptKey, Grant]:
         request = admission_pb2.ReleaseWorkloadsRequest(releases=map(release_message, given))
@@ -152,7 +167,7 @@ class RemoteAdmission:
 
 
 def _both(one: Submitted, other: Submitted) -> Submitted:
-    return Submitted({**one.refused, **other.refused}, {**one.admitted, **other.admitted})
+    return Submitted({**one.refused, **other.refused}, {**one.admitted, **other.admitted}, {**one.older, **other.older})
 
 
 def _is_admitted(result: admission_pb2.WorkloadResult) -> bool:

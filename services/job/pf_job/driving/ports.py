@@ -42,6 +42,8 @@ class Wish:
     roles: Sequence[RoleWish]
     grace: timedelta
     protected: timedelta
+    revision: int
+    """Grows with each change of what the attempt asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ class Submitted:
     """Why some are not taken, and never will be."""
     admitted: Mapping[AttemptKey, Grant] = field(default_factory=dict)
     """What some hold, for which there was room at once."""
+    older: Mapping[AttemptKey, int] = field(default_factory=dict)
+    """The revisions that the queue knows of those that ask for something else by now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,8 @@ class Standing:
     evicting: bool
     left: Mapping[str, int] | None = None
     """The replicas that it is to be left with, by role, if it was told to give back some."""
+    revision: int = 0
+    """Of what the queue knows that it asks for."""
 
 
 class Admission(Protocol):
@@ -93,6 +99,11 @@ class Admission(Protocol):
 
     async def submit(self, wishes: Sequence[Wish]) -> Submitted:
         """Lets attempts wait in their queues. One that is known stays as it is."""
+
+    async def revise(self, wishes: Sequence[Wish]) -> None:
+        """Says what attempts ask for by now. It matters to those that wait, unless the queue knows of a later wish;
+        all others are passed over.
+        """
 
     async def release(self, given: Sequence[GivenBack]) -> Mapping[AttemptKey, Grant]:
         """Gives back what attempts hold, and takes back those that wait.

@@ -42,6 +42,15 @@ async def submit(book: Book, admission: Admission) -> int:
     return len(jobs)
 
 
+async def revise(book: Book, admission: Admission) -> int:
+    """Tells queues what jobs that wait in them ask for by now; tells of how many."""
+    jobs = await book.owed(Stage.REVISE)
+    if jobs:
+        await admission.revise([wish_of(job) for job in jobs])
+    await book.tell([News(job.id, _revised(job)) for job in jobs])
+    return len(jobs)
+
+
 async def halt(book: Book, runtimes: Runtimes, see: See) -> int:
     """Ends replicas of jobs that are to end, and of those that go on with others; tells of how many jobs. Those whose
     runtime does not answer are left for later.
@@ -90,7 +99,7 @@ def cluster_of(job: Job) -> str:
 
 def _patience(job: Job) -> int:
     """Microseconds between the word to end and the kill."""
-    grace = job.spec.limits.grace or GRACE
+    grace = GRACE if job.spec.limits.grace is None else job.spec.limits.grace
     return 0 if job.life.abrupt else round(grace.total_seconds() * MICROSECONDS)
 
 
@@ -118,7 +127,12 @@ def _submitted(job: Job, submitted: Submitted) -> Event:
         return Event(kind=Kind.REFUSED, attempt=key.attempt, message=problem.message)
     if grant := submitted.admitted.get(key):
         return Event(kind=Kind.ADMITTED, attempt=key.attempt, grant=grant)
-    return Event(kind=Kind.SUBMITTED, attempt=key.attempt)
+    revision = submitted.older.get(key, job.life.revision)
+    return Event(kind=Kind.SUBMITTED, attempt=key.attempt, revision=revision)
+
+
+def _revised(job: Job) -> Event:
+    return Event(kind=Kind.REVISED, attempt=job.life.attempt, revision=job.life.revision)
 
 
 def _given_back(job: Job) -> GivenBack:

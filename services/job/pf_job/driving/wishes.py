@@ -20,8 +20,9 @@ def wish_of(job: Job) -> Wish:
         user=job.owner,
         priority=priority.weight,
         roles=[_role_wish(member) for member in job.spec.crew],
-        grace=limits.grace or GRACE,
+        grace=GRACE if limits.grace is None else limits.grace,
         protected=limits.protected or timedelta(0),
+        revision=job.life.revision,
     )
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from pf_job.jobs.life import Ending, Event, Life, Terms
 from pf_job.jobs.states import FINAL, Kind, Stage, State
 
-LIMITED = frozenset({Stage.SUBMIT, Stage.QUEUED, Stage.LAUNCH, Stage.WATCH, Stage.PART, Stage.RESIZE})
+LIMITED = frozenset({Stage.SUBMIT, Stage.QUEUED, Stage.REVISE, Stage.LAUNCH, Stage.WATCH, Stage.PART, Stage.RESIZE})
 """Where a job has a limit of time."""
 
 

@@ -86,6 +86,8 @@ class Life:
     """How many replicas of each role there are to be now; None: as many as it holds."""
     settle_time: datetime | None = None
     """Since when the crew is as it is."""
+    revision: int = 0
+    """Grows with each change of what it asks for in its queue."""
 
     @property
     def replicas(self) -> Mapping[str, int]:
@@ -101,6 +103,11 @@ class Life:
         if not calm or self.grant is None or self.grant.left is not None:
             return False
         return any(count > self.replicas.get(role, 0) for role, count in self.grant.replicas.items())
+
+    @property
+    def waits(self) -> bool:
+        """True as long as it matters to its queue what it asks for."""
+        return self.again or (self.stage in WAITING and self.state not in FINAL)
 
     @property
     def again(self) -> bool:
@@ -128,6 +135,8 @@ class Event:
     """Of SHRUNK: the replicas that it is to be left with, by role; of RESIZED: those that the queue was told."""
     version: int = 0
     """Of SHRUNK: that of what it holds when it has given back the rest."""
+    revision: int = 0
+    """Of SUBMITTED and REVISED: that which the queue knows."""
     time: datetime | None = None
     """Of RUNNING and GONE: when it happened, if that is known better than by when it was noted."""
 
@@ -142,6 +151,7 @@ class _Moment:
 
 
 HALTING = frozenset({Stage.HALT, Stage.ENDING})
+WAITING = frozenset({Stage.SUBMIT, Stage.QUEUED, Stage.REVISE})
 Effect = Callable[[Life, _Moment], Life]
 
 
@@ -160,10 +170,22 @@ def backoff(terms: Terms, retries: int) -> timedelta:
     return min(terms.backoff * doubled, terms.max_backoff)
 
 
-def _submitted(life: Life, _: _Moment) -> Life:
+def _submitted(life: Life, moment: _Moment) -> Life:
     if life.ending is not None:
         return replace(life, stage=Stage.RELEASE)
-    return replace(life, stage=Stage.QUEUED, state=State.PENDING)
+    return _revised(replace(life, state=State.PENDING), moment)
+
+
+def _changed(life: Life, _: _Moment) -> Life:
+    if not life.waits:
+        return life
+    # Whoever is not known to the queue is submitted as it is then.
+    stage = Stage.REVISE if life.stage is Stage.QUEUED else life.stage
+    return replace(life, stage=stage, revision=life.revision + 1)
+
+
+def _revised(life: Life, moment: _Moment) -> Life:
+    return replace(life, stage=Stage.QUEUED if moment.event.revision >= life.revision else Stage.REVISE)
 
 
 def _refused(life: Life, moment: _Moment) -> Life:
@@ -179,7 +201,7 @@ def _admitted(life: Life, moment: _Moment) -> Life:
     match life.stage:
         case Stage.SUBMIT if life.ending is not None:
             return replace(held, stage=Stage.RELEASE)
-        case Stage.SUBMIT | Stage.QUEUED:
+        case Stage.SUBMIT | Stage.QUEUED | Stage.REVISE:
             crew = None if grant is None else grant.replicas
             return replace(held, stage=Stage.LAUNCH, state=State.PENDING, not_before=None, message="", crew=crew)
         case _:
@@ -223,7 +245,7 @@ def _stopped(life: Life, moment: _Moment) -> Life:
     match life.stage:
         case Stage.SUBMIT:
             return _finished(replace(life, ending=Ending.STOPPED), State.TERMINATED, moment, said)
-        case Stage.QUEUED:
+        case Stage.QUEUED | Stage.REVISE:
             stopped = replace(life, stage=Stage.RELEASE, ending=Ending.STOPPED)
             return _finished(stopped, State.TERMINATED, moment, said)
         case Stage.RELEASE:
@@ -248,7 +270,7 @@ def _late(life: Life, moment: _Moment) -> Life:
     match life.stage:
         case Stage.SUBMIT:
             return _finished(replace(life, ending=event.ending), State.FAILED, moment, event.message)
-        case Stage.QUEUED:
+        case Stage.QUEUED | Stage.REVISE:
             late = replace(life, stage=Stage.RELEASE, ending=event.ending)
             return _finished(late, State.FAILED, moment, event.message)
         case _:
@@ -334,7 +356,7 @@ def _gone(life: Life, moment: _Moment) -> Life:
 
 
 def _released(life: Life, moment: _Moment) -> Life:
-    if life.stage is Stage.QUEUED:
+    if life.stage in WAITING:
         over = replace(life, stage=Stage.OVER)
         return _finished(over, State.FAILED, moment, "was taken out of its queue by somebody else")
     if life.ending is Ending.EVICTED and moment.terms.requeue:
@@ -359,7 +381,8 @@ def _next(life: Life) -> Life:
     waits = replace(life, attempt=life.attempt + 1, grant=None, crew=None, settle_time=None)
     if life.state in FINAL:
         return replace(waits, ending=Ending.STOPPED)
-    return replace(waits, stage=Stage.QUEUED, ending=None)
+    # The queue lets it wait with what it was told before, which may be less than all.
+    return replace(waits, stage=Stage.REVISE if life.revision else Stage.QUEUED, ending=None)
 
 
 def _finished(life: Life, state: State, moment: _Moment, message: str) -> Life:
@@ -370,6 +393,8 @@ EFFECTS: Mapping[Kind, Effect] = MappingProxyType(
     {
         Kind.SUBMITTED: _submitted,
         Kind.REFUSED: _refused,
+        Kind.CHANGED: _changed,
+        Kind.REVISED: _revised,
         Kind.ADMITTED: _admitted,
         Kind.LAUNCHED: _launched,
         Kind.RUNNING: _running,

@@ -204,6 +204,7 @@ def _life_values(job: Job) -> Sequence[object]:
         job.kept_until,
         None if life.crew is None else json.dumps(dict(life.crew)),
         life.settle_time,
+        life.revision,
     )
 
 
@@ -223,6 +224,7 @@ def _life(row: Row) -> Life:
         finish_time=row["finish_time"],
         crew=row["crew"],
         settle_time=row["settle_time"],
+        revision=row["revision"],
     )
 
 

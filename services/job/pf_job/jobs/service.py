@@ -111,9 +111,9 @@ class Jobs:
         _require_few(edited.spec.work)
         if edited == job:
             return job
-        if edit.priority is not None and job.life.stage is not Stage.SUBMIT:
-            raise JobStateConflict(f"job {id_!r} is {job.life.state}: its priority can be changed no more")
         saved = await self._store.revise(change, edited)
+        if (priority := edit.priority) not in (None, job.spec.work.scheduling_policy.priority):
+            saved = await self._reprioritize(change, job, f"priority {priority}, as {caller.name} wants it")
         change.emit(JobChanged(saved))
         return saved
 
@@ -135,6 +135,14 @@ class Jobs:
         """What happened to a job, oldest first. Raises JobNotFound."""
         await self.get(view, caller, id_)
         return await self._store.happenings(view, id_, after, limit)
+
+    async def _reprioritize(self, change: Change, job: Job, message: str) -> Job:
+        """The queue is to hear of it. Raises JobStateConflict unless the job waits."""
+        if not job.life.waits:
+            raise JobStateConflict(f"job {job.id!r} is {job.life.state}: its priority can be changed no more")
+        event = Event(kind=Kind.CHANGED, attempt=0, message=message)
+        (changed,) = await tell(self._store, change, [News(job.id, event)])
+        return changed
 
     async def _own(self, view: View, caller: Principal, id_: str) -> Job:
         """A job that the caller may change; others were told why not by `require_own`."""

@@ -11,7 +11,7 @@ from pf_job.jobs.domain import Job
 from pf_job.jobs.life import Life
 from pf_job.jobs.states import Stage, State
 
-WITHOUT = frozenset({Stage.SUBMIT, Stage.QUEUED, Stage.RELEASE, Stage.OVER})
+WITHOUT = frozenset({Stage.SUBMIT, Stage.QUEUED, Stage.REVISE, Stage.RELEASE, Stage.OVER})
 """Stages at which a job has no replicas."""
 
 

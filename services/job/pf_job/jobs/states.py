@@ -35,6 +35,8 @@ class Stage(StrEnum):
     """The queue is to be told of it."""
     QUEUED = "queued"
     """Nothing: the queue has it."""
+    REVISE = "revise"
+    """The queue is to be told what it asks for by now."""
     LAUNCH = "launch"
     """Its replicas are to be started."""
     WATCH = "watch"
@@ -59,6 +61,10 @@ class Kind(StrEnum):
     """The queue knows of it."""
     REFUSED = "refused"
     """The queue does not take it, and never will."""
+    CHANGED = "changed"
+    """It asks for something else of its queue than before."""
+    REVISED = "revised"
+    """The queue knows what it asks for, or did before that changed."""
     ADMITTED = "admitted"
     """It may start, or holds more or less than before."""
     LAUNCHED = "launched"
@@ -105,8 +111,9 @@ class Kind(StrEnum):
 
 STAGES: Mapping[Stage, Mapping[Kind, frozenset[Stage]]] = {
     Stage.SUBMIT: {
-        Kind.SUBMITTED: frozenset({Stage.QUEUED, Stage.RELEASE}),
+        Kind.SUBMITTED: frozenset({Stage.QUEUED, Stage.REVISE, Stage.RELEASE}),
         Kind.REFUSED: frozenset({Stage.OVER}),
+        Kind.CHANGED: frozenset({Stage.SUBMIT}),
         Kind.ADMITTED: frozenset({Stage.LAUNCH, Stage.RELEASE}),
         Kind.STOPPED: frozenset({Stage.SUBMIT}),
         Kind.LATE: frozenset({Stage.SUBMIT}),
@@ -117,6 +124,18 @@ STAGES: Mapping[Stage, Mapping[Kind, frozenset[Stage]]] = {
         Kind.LATE: frozenset({Stage.RELEASE}),
         Kind.REQUEUED: frozenset({Stage.QUEUED}),
         Kind.UNKNOWN: frozenset({Stage.SUBMIT}),
+        Kind.CHANGED: frozenset({Stage.REVISE}),
+        Kind.REVISED: frozenset({Stage.QUEUED, Stage.REVISE}),
+        Kind.RELEASED: frozenset({Stage.OVER}),
+    },
+    Stage.REVISE: {
+        Kind.ADMITTED: frozenset({Stage.LAUNCH}),
+        Kind.STOPPED: frozenset({Stage.RELEASE}),
+        Kind.LATE: frozenset({Stage.RELEASE}),
+        Kind.REQUEUED: frozenset({Stage.REVISE}),
+        Kind.UNKNOWN: frozenset({Stage.SUBMIT}),
+        Kind.CHANGED: frozenset({Stage.REVISE}),
+        Kind.REVISED: frozenset({Stage.QUEUED, Stage.REVISE}),
         Kind.RELEASED: frozenset({Stage.OVER}),
     },
     Stage.LAUNCH: {
@@ -187,8 +206,9 @@ STAGES: Mapping[Stage, Mapping[Kind, frozenset[Stage]]] = {
     Stage.RELEASE: {
         Kind.ADMITTED: frozenset({Stage.RELEASE}),
         Kind.STOPPED: frozenset({Stage.RELEASE}),
-        Kind.RELEASED: frozenset({Stage.OVER, Stage.SUBMIT, Stage.QUEUED, Stage.RELEASE}),
-        Kind.REQUEUED: frozenset({Stage.QUEUED, Stage.RELEASE}),
+        Kind.CHANGED: frozenset({Stage.RELEASE}),
+        Kind.RELEASED: frozenset({Stage.OVER, Stage.SUBMIT, Stage.QUEUED, Stage.REVISE, Stage.RELEASE}),
+        Kind.REQUEUED: frozenset({Stage.QUEUED, Stage.REVISE, Stage.RELEASE}),
     },
     Stage.OVER: {},
 }

@@ -11,7 +11,7 @@ from pf_job.jobs.spans import Turns
 from pf_job.jobs.states import Stage
 from pf_kit.unit import Change, View
 
-OWED = (Stage.SUBMIT, Stage.LAUNCH, Stage.PART, Stage.RESIZE, Stage.HALT, Stage.RELEASE)
+OWED = (Stage.SUBMIT, Stage.REVISE, Stage.LAUNCH, Stage.PART, Stage.RESIZE, Stage.HALT, Stage.RELEASE)
 """Stages at which something is to be done."""
 
 

@@ -18,7 +18,7 @@ SEEN = ("state", "message", "attempt", "retries", "grant", "not_before", "start_
 """What people see of a life; the rest is how it is brought about."""
 UNTOLD = frozenset(
     {
-        *(Kind.SUBMITTED, Kind.LAUNCHED, Kind.HALTED, Kind.GONE, Kind.RELEASED),
+        *(Kind.SUBMITTED, Kind.REVISED, Kind.LAUNCHED, Kind.HALTED, Kind.GONE, Kind.RELEASED),
         *(Kind.SETTLED, Kind.PARTED, Kind.REGROUPED, Kind.FREED, Kind.RESIZED),
     }
 )

@@ -25,7 +25,7 @@ limit $2
 -- Whoever waits for its time does so before it is submitted; later nothing waits for a time.
 select jobs.*, lives.*
 from lives join jobs using (id)
-where stage = any ($1) and stage in ('submit', 'launch', 'part', 'resize', 'halt', 'release')
+where stage = any ($1) and stage in ('submit', 'revise', 'launch', 'part', 'resize', 'halt', 'release')
     and (stage <> 'submit' or not_before is null or not_before <= $2)
 order by lives.version
 limit $3
@@ -33,7 +33,7 @@ limit $3
 -- is_owed --
 select exists (
     select from lives
-    where stage in ('submit', 'launch', 'part', 'resize', 'halt', 'release')
+    where stage in ('submit', 'revise', 'launch', 'part', 'resize', 'halt', 'release')
         and (stage <> 'submit' or not_before is null or not_before <= $1)
 )
 
@@ -73,18 +73,18 @@ returning id, number
 -- add_lives --
 insert into lives (
     id, state, stage, attempt, retries, ending, abrupt, message, held, not_before, accept_time, start_time,
-    finish_time, due, kept_until, crew, settle_time, update_time, version
+    finish_time, due, kept_until, crew, settle_time, revision, update_time, version
 )
 select
     id, state, stage, attempt, retries, ending, abrupt, message, held::jsonb, not_before, accept_time, start_time,
-    finish_time, due, kept_until, crew::jsonb, settle_time, $18, nextval('job_version')
+    finish_time, due, kept_until, crew::jsonb, settle_time, revision, $19, nextval('job_version')
 from unnest(
     $1::text[], $2::text[], $3::text[], $4::integer[], $5::integer[], $6::text[], $7::boolean[], $8::text[], $9::text[],
     $10::timestamptz[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[], $14::timestamptz[],
-    $15::timestamptz[], $16::text[], $17::timestamptz[]
+    $15::timestamptz[], $16::text[], $17::timestamptz[], $18::integer[]
 ) as given (
     id, state, stage, attempt, retries, ending, abrupt, message, held, not_before, accept_time, start_time,
-    finish_time, due, kept_until, crew, settle_time
+    finish_time, due, kept_until, crew, settle_time, revision
 )
 returning id, version
 
@@ -93,15 +93,15 @@ update lives
 set state = given.state, stage = given.stage, attempt = given.attempt, retries = given.retries, ending = given.ending,
     abrupt = given.abrupt, message = given.message, held = given.held::jsonb, not_before = given.not_before,
     accept_time = given.accept_time, start_time = given.start_time, finish_time = given.finish_time, due = given.due,
-    kept_until = given.kept_until, crew = given.crew::jsonb, settle_time = given.settle_time, update_time = $18,
-    version = nextval('job_version')
+    kept_until = given.kept_until, crew = given.crew::jsonb, settle_time = given.settle_time,
+    revision = given.revision, update_time = $19, version = nextval('job_version')
 from unnest(
     $1::text[], $2::text[], $3::text[], $4::integer[], $5::integer[], $6::text[], $7::boolean[], $8::text[], $9::text[],
     $10::timestamptz[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[], $14::timestamptz[],
-    $15::timestamptz[], $16::text[], $17::timestamptz[]
+    $15::timestamptz[], $16::text[], $17::timestamptz[], $18::integer[]
 ) as given (
     id, state, stage, attempt, retries, ending, abrupt, message, held, not_before, accept_time, start_time,
-    finish_time, due, kept_until, crew, settle_time
+    finish_time, due, kept_until, crew, settle_time, revision
 )
 where lives.id = given.id
 returning lives.id, lives.version
