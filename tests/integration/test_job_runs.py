@@ -237,6 +237,24 @@ async def test_what_cannot_be_done_here_is_refused_at_once(job_site: JobSite) ->
         await job_site.root(job_pb2.CreateJobRequest(job=draft))
 
 
+async def test_a_name_of_another_filesystem_than_its_id_is_refused(job_site: JobSite, tmp_path: Path) -> None:
+    one, other = [await filesystem(job_site, tmp_path, word) for word in ("one", "other")]
+    right = {"id": one.id, "name": one.name, "mount_path": "/one"}
+    await create(job_site, "true", fs=right, **small())
+    gone = {"id": one.id, "name": f"gone-{job_site.tag}", "mount_path": "/gone"}
+    both = {"id": one.id, "name": other.name, "mount_path": "/both"}
+    with pytest.raises(InvalidArgument) as refused:
+        await create(job_site, "true", fs=right, extra_fs=[gone, both], **small())
+    assert [violation.field for violation in refused.value.violations] == ["extraFS[1]"]
+
+
+async def filesystem(site: JobSite, above: Path, word: str) -> fs_pb2.Filesystem:
+    (above / word).mkdir()
+    draft = fs_pb2.Filesystem(name=f"{word}-{site.tag}", url=f"local://{above / word}")
+    made: fs_pb2.Filesystem = (await site.filesystems(fs_pb2.CreateFilesystemRequest(filesystem=draft))).filesystem
+    return made
+
+
 async def test_all_that_is_wrong_is_told_at_once(job_site: JobSite) -> None:
     with pytest.raises(InvalidArgument) as refused:
         await create(job_site, "true", id="No", port=-1, env={"1a": "x"})

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from paddleflow.problems import InvalidArgument, NeverFits, NotServed, PermissionDenied, QueueStateConflict, Violation
+from paddleflow.problems import (
+    FilesystemNotFound,
+    InvalidArgument,
+    NeverFits,
+    NotServed,
+    PermissionDenied,
+    QueueStateConflict,
+    Violation,
+)
 from pf_job.frameworks.check import violations
 from pf_job.frameworks.registry import rules_of
 from pf_job.frameworks.rules import Reach
@@ -78,13 +87,24 @@ class Taking:
         )
 
     async def _looked_up(self, caller: Principal, spec: JobSpec) -> JobSpec:
+        if wrong := [each async for each in self._ambiguous(caller, spec)]:
+            raise InvalidArgument.of(*wrong[:MOST_VIOLATIONS])
         if names := flavour_names(spec):
             spec = with_flavours(spec, await self._queues.flavours(sorted(names)))
         if names := filesystem_names(spec):
             spec = with_filesystems(spec, await self._filesystems.ids(caller, sorted(names)))
-        for mount in _mounts(spec):
+        for _, mount in _mounts(spec):
             await self._filesystems.require(caller, mount.id, write=not mount.read_only)
         return spec
+
+    async def _ambiguous(self, caller: Principal, spec: JobSpec) -> AsyncIterator[Violation]:
+        """Mounts whose name is that of another filesystem than their id. A name that is nobody's says nothing."""
+        for place, mount in _mounts(spec):
+            if mount.id and mount.name:
+                with suppress(FilesystemNotFound):
+                    named = (await self._filesystems.ids(caller, [mount.name]))[mount.name]
+                    if named != mount.id:
+                        yield Violation(place, f"its name is that of {named!r}, and not of {mount.id!r}; leave out one")
 
 
 def _owner(caller: Principal, draft: Draft) -> str:
@@ -106,9 +126,14 @@ def _require_served(spec: JobSpec, job_type: JobType) -> None:
         )
 
 
-def _mounts(spec: JobSpec) -> Iterator[FilesystemMount]:
-    for work in (spec.work, *(member.work for member in spec.members)):
-        yield from work.mounts
+def _mounts(spec: JobSpec) -> Iterator[tuple[str, FilesystemMount]]:
+    """All mounts, each with its place in the document."""
+    members = ((f"members[{at}].", member.work) for at, member in enumerate(spec.members))
+    for place, work in (("", spec.work), *members):
+        if work.fs:
+            yield f"{place}fs", work.fs
+        for at, mount in enumerate(work.extra_fs):
+            yield f"{place}extraFS[{at}]", mount
 
 
 def _require_place(queue: QueueInfo, resources: dict[str, int]) -> None:
