@@ -659,7 +659,7 @@ class FilesystemMount(_message.Message):
     mount_path: _builtins.str
     """Where it appears: an absolute path without `..`, not `/`, and no other's. Empty: `/home/paddleflow/storage/mnt/` and the filesystem's id."""
     sub_path: _builtins.str
-    """The folder of the filesystem that appears: a path without `..` that does not begin with `/`. It is made if it does not exist. Empty: all of it."""
+    """The folder of the filesystem that appears: a path without `..` that does not begin with `/`. It must be there when a replica starts. Empty: all of it."""
     read_only: _builtins.bool
     """True if replicas cannot write."""
     def __init__(
