@@ -6,12 +6,9 @@ from dataclasses import dataclass
 
 from paddleflow.problems import TokenInvalid, TokenRevoked
 from pf_job.jobs.domain import Job
-from pf_job.jobs.states import Stage
+from pf_job.jobs.states import WITHOUT
 from pf_job.runtimes.port import ReplicaKey
 from pf_kit.principal import Principal, PrincipalKind
-
-ALIVE = frozenset({Stage.LAUNCH, Stage.WATCH, Stage.HALT, Stage.ENDING})
-"""Stages in which an attempt has replicas; those that are about to end have something left to say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +45,7 @@ def bearer_of(principal: Principal) -> Bearer | None:
 def require_alive(job: Job | None, bearer: Bearer) -> Job:
     """The job of a replica. Raises TokenRevoked unless its attempt runs."""
     alive = job is not None and (job.number, job.life.attempt) == (bearer.number, bearer.replica.attempt)
-    if job is None or not alive or job.life.stage not in ALIVE:
+    # Replicas that are about to end have something left to say.
+    if job is None or not alive or job.life.stage in WITHOUT:
         raise TokenRevoked("the attempt of the job that this token was made for is over")
     return job

@@ -9,10 +9,7 @@ from datetime import datetime
 
 from pf_job.jobs.domain import Job
 from pf_job.jobs.life import Life
-from pf_job.jobs.states import Stage, State
-
-WITHOUT = frozenset({Stage.SUBMIT, Stage.QUEUED, Stage.REVISE, Stage.RELEASE, Stage.OVER})
-"""Stages at which a job has no replicas."""
+from pf_job.jobs.states import WITHOUT, State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,6 +54,10 @@ class Stage(StrEnum):
     OVER = "over"
 
 
+WITHOUT = frozenset({Stage.SUBMIT, Stage.QUEUED, Stage.REVISE, Stage.RELEASE, Stage.OVER})
+"""Stages at which a job has no replicas."""
+
+
 class Kind(StrEnum):
     """What can happen to a job."""
 
