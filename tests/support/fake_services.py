@@ -14,7 +14,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from paddleflow.auth.v1 import auth_pb2
 from paddleflow.common.v1 import info_pb2
 from paddleflow.fs.v1 import fs_pb2
-from paddleflow.job.v1 import job_pb2
+from paddleflow.job.v1 import job_pb2, statistics_pb2
 from paddleflow.problems import Problem, QueueExists, QueueNotFound, StaleRevision, UserNotFound, WrongPassword
 from paddleflow.queue.v1 import admission_pb2, cluster_pb2, queue_pb2, workload_pb2
 
@@ -56,6 +56,12 @@ class World:
     """By job."""
     happenings: dict[str, list[job_pb2.Happening]] = field(default_factory=dict)
     """By job."""
+    statistics: dict[str, statistics_pb2.GetJobStatisticsResponse] = field(default_factory=dict)
+    """By job."""
+    series: dict[str, statistics_pb2.GetJobSeriesResponse] = field(default_factory=dict)
+    """By job."""
+    card_times: dict[int, list[statistics_pb2.CardTime]] = field(default_factory=dict)
+    """By group."""
     workloads: dict[str, workload_pb2.Workload] = field(default_factory=dict)
     """By job."""
     explained: dict[str, admission_pb2.ExplainWorkloadResponse] = field(default_factory=dict)

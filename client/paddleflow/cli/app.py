@@ -15,6 +15,7 @@ from paddleflow.cli.job import job
 from paddleflow.cli.log import log
 from paddleflow.cli.login import login, version
 from paddleflow.cli.queue import queue
+from paddleflow.cli.statistics import statistics
 from paddleflow.cli.token import token
 from paddleflow.cli.user import user
 from paddleflow.cli.verbs import Invocation, Noun
@@ -43,5 +44,5 @@ def cli(ctx: click.Context, pf_config: Path | None) -> None:
     ctx.ensure_object(Invocation).config = pf_config
 
 
-for command in (audit, cluster, completion, flavour, fs, job, log, login, queue, token, user, version):
+for command in (audit, cluster, completion, flavour, fs, job, log, login, queue, statistics, token, user, version):
     cli.add_command(command)

@@ -57,9 +57,9 @@ class JobCalls:
             "labels": labels or {},
         }
         if timestamp:
-            chosen["updated_since"] = _moment("timestamp", timestamp)
+            chosen["updated_since"] = moment("timestamp", timestamp)
         if start_time:
-            chosen["started_since"] = _moment("startTime", start_time)
+            chosen["started_since"] = moment("startTime", start_time)
         page = self._paddleflow.jobs.page(int(maxkeys or 0), marker or "", **chosen)
         return Page([JobInfo.of(job) for job in page.items], page.next_token)
 
@@ -97,7 +97,7 @@ def _changed(pairs: Words | None) -> dict[str, str | None]:
     return {name: value or None for name, value in (pairs or {}).items()}
 
 
-def _moment(field: str, told: int | str) -> datetime:
+def moment(field: str, told: int | str) -> datetime:
     try:
         if str(told).isdecimal():
             return datetime.fromtimestamp(int(told), UTC)
