@@ -12,6 +12,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pf_job.driving.book
+import pf_job.driving.launching
 import pf_job.driving.loops
 import pf_job.driving.trying
 from pf_job.driving.book import Book
@@ -42,6 +43,7 @@ LATER = datetime.now(UTC) + timedelta(days=1)
 HASTE: Mapping[ModuleType, Mapping[str, Any]] = {
     pf_job.driving.loops: {"LATE_SECONDS": 0.01, "EXPIRED_SECONDS": 0.05, "AGAIN_SECONDS": 0.02},
     pf_job.driving.book: {"PAUSE": 0.02},
+    pf_job.driving.launching: {"AGAIN_SECONDS": 0.05},
     pf_job.driving.trying: {"LONGEST_BACKOFF": 0.05},
 }
 """Seconds, each shorter than the service has it."""
@@ -159,11 +161,9 @@ class Rig:
     queue: FakeQueue
     amiss: asyncio.Event
 
-    async def create(self, spec: JobSpec) -> Job:
-        whole = filled(replace(spec, id="job"), KEPT)
-        job = Job(
-            id="job", owner="alice", type=JobType.DISTRIBUTED, spec=whole, life=Life(accept_time=datetime.now(UTC))
-        )
+    async def create(self, spec: JobSpec, id_: str = "job") -> Job:
+        whole = filled(replace(spec, id=id_), KEPT)
+        job = Job(id=id_, owner="alice", type=JobType.DISTRIBUTED, spec=whole, life=Life(accept_time=datetime.now(UTC)))
         async with self.database.change(job_lock(job.id)) as change:
             (made,) = await self.store.add(change, [job])
         return made
@@ -206,7 +206,7 @@ class Rig:
 
 
 @asynccontextmanager
-async def driven(runtime: FakeRuntime | None = None) -> AsyncIterator[Rig]:
+async def driven(runtime: FakeRuntime | None = None, preparation: Preparation | None = None) -> AsyncIterator[Rig]:
     """Jobs are driven inside."""
     database, store = MemoryDatabase(encode=encode, clock=SystemClock()), MemoryJobStore()
     rig = Rig(database, store, runtime or FakeRuntime(), FakeQueue(), asyncio.Event())
@@ -216,7 +216,7 @@ async def driven(runtime: FakeRuntime | None = None) -> AsyncIterator[Rig]:
         store=store,
         admission=rig.queue,
         runtimes={CLUSTER: rig.runtime},
-        preparation=Preparation(),
+        preparation=preparation or Preparation(),
         amiss=rig.amiss,
         clock=SystemClock(),
     )

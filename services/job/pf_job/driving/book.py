@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 
 from paddleflow.problems import Problem
@@ -35,9 +35,9 @@ class Book:
         self._fence = fence
         self._owes = Shared(self._is_owed, PAUSE / 2)
 
-    async def owed(self, *stages: Stage) -> Sequence[Job]:
-        """Jobs at these stages that need not wait any longer."""
-        return await self._store.at(self._database.newest, stages, self._clock.now(), BATCH)
+    async def owed(self, *stages: Stage, without: Collection[str] = ()) -> Sequence[Job]:
+        """Jobs at these stages that need not wait any longer, but for some."""
+        return await self._store.at(self._database.newest, stages, self._clock.now(), BATCH, without)
 
     async def at(self, stages: Sequence[Stage]) -> AsyncIterator[Sequence[Job]]:
         """All jobs at these stages, many at a time."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -34,9 +34,11 @@ class MemoryJobStore:
         ]
         return sorted(found, key=lambda job: -job.number)[:limit]
 
-    async def at(self, view: View, stages: Sequence[Stage], now: datetime, limit: int) -> Sequence[Job]:
+    async def at(
+        self, view: View, stages: Sequence[Stage], now: datetime, limit: int, without: Collection[str] = ()
+    ) -> Sequence[Job]:
         owed = [job for job in _jobs(view).values() if job.life.stage in stages and _ready(job, now)]
-        return sorted(owed, key=lambda job: job.version)[:limit]
+        return sorted((job for job in owed if job.id not in without), key=lambda job: job.version)[:limit]
 
     async def is_owed(self, view: View, now: datetime) -> bool:
         return bool(await self.at(view, OWED, now, 1))

@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from paddleflow.problems import AlreadyExists, FailedPrecondition, InvalidArgument, NotFound, PermissionDenied
 from pf_kit.principal import Principal
+
+LASTING = (InvalidArgument, PermissionDenied, NotFound, AlreadyExists, FailedPrecondition)
+"""Answers of other services that are about the job. Whatever else they say, they may say otherwise in a moment."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -57,8 +57,10 @@ class PostgresJobStore:
         )
         return self._read(found)
 
-    async def at(self, view: View, stages: Sequence[Stage], now: datetime, limit: int) -> Sequence[Job]:
-        return self._read(await rows(view).fetch(self._sql["at"], list(stages), now, limit))
+    async def at(
+        self, view: View, stages: Sequence[Stage], now: datetime, limit: int, without: Collection[str] = ()
+    ) -> Sequence[Job]:
+        return self._read(await rows(view).fetch(self._sql["at"], list(stages), now, limit, list(without)))
 
     async def is_owed(self, view: View, now: datetime) -> bool:
         found: bool = await rows(view).fetchval(self._sql["is_owed"], now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 
 from paddleflow.job.v1 import job_pb2, job_pb2_grpc
-from paddleflow.problems import Problem, Unavailable
+from paddleflow.problems import Problem
 from pf_job.jobs.convert import (
     draft_of,
     drafts_of,
@@ -20,6 +20,7 @@ from pf_job.jobs.convert import (
 )
 from pf_job.jobs.domain import Job
 from pf_job.jobs.following import Following
+from pf_job.jobs.ports import LASTING
 from pf_job.jobs.service import Jobs, exists
 from pf_job.jobs.store import JobStore, job_lock, scope_lock
 from pf_job.jobs.taking import Draft, Taking
@@ -194,12 +195,10 @@ class JobServicer(job_pb2_grpc.JobServiceServicer):
             yield job_pb2.WatchHappeningsResponse(happenings=map(happening_message, happenings))
 
     async def _ready(self, caller: Principal, draft: Draft) -> Job | Problem:
-        """A job that can be kept, or why it cannot be taken."""
+        """A job that can be kept, or why it cannot be taken. Raises why that is not known."""
         try:
             return await self._taking.job(caller, draft, self._clock.now())
-        except Unavailable:
-            raise
-        except Problem as problem:
+        except LASTING as problem:
             return problem
 
     async def _whole(self, view: View, jobs: Sequence[Job]) -> Sequence[job_pb2.Job]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -37,8 +37,10 @@ class JobStore(Protocol):
     async def page(self, view: View, chosen: JobFilter, before: int, limit: int) -> Sequence[Job]:
         """The jobs with numbers below one, newest first; 0 means from the newest on."""
 
-    async def at(self, view: View, stages: Sequence[Stage], now: datetime, limit: int) -> Sequence[Job]:
-        """Jobs at these stages that need not wait any longer, those that came there first in front."""
+    async def at(
+        self, view: View, stages: Sequence[Stage], now: datetime, limit: int, without: Collection[str] = ()
+    ) -> Sequence[Job]:
+        """Jobs at these stages that need not wait any longer, those that came there first in front, but for some."""
 
     async def is_owed(self, view: View, now: datetime) -> bool:
         """True if `at` finds jobs at any stage."""

@@ -27,6 +27,7 @@ select jobs.*, lives.*
 from lives join jobs using (id)
 where stage = any ($1) and stage in ('submit', 'revise', 'launch', 'part', 'resize', 'halt', 'release')
     and (stage <> 'submit' or not_before is null or not_before <= $2)
+    and lives.id <> all ($4)
 order by lives.version
 limit $3
 
