@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pf_job.runtimes.local import gauges, samples
-from pf_job.runtimes.local.gauges import Counted, Gauge
+from pf_job.runtimes.local.gauges import Counted, Files, Gauge
 from pf_job.runtimes.local.nvml import Nvml
 from pf_job.runtimes.local.processes import descendants
 from pf_job.runtimes.local.samples import UNKNOWN, Sample
@@ -60,13 +60,30 @@ def test_who_is_old_is_looked_at_more_seldom(age: float, now: float) -> None:
 def test_groups_of_both_versions_tell_the_same(tmp_path: Path, files: dict[str, str]) -> None:
     for name, content in files.items():
         (tmp_path / name).write_text(content)
-    assert gauges.of_group(str(tmp_path)) == Counted(cpu=1500, memory=6000, read=11, written=22, processes=7)
+    assert gauges.find([str(tmp_path)]).read() == Counted(cpu=1500, memory=6000, read=11, written=22, processes=7)
+
+
+def test_groups_that_lie_apart_are_read_together(tmp_path: Path) -> None:
+    for name, content in FIRST_VERSION.items():
+        folder = tmp_path / name.partition(".")[0]
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text(content)
+    found = gauges.find([str(folder) for folder in tmp_path.iterdir()]).read()
+    assert found == Counted(cpu=1500, memory=6000, read=11, written=22, processes=7)
+
+
+def test_a_group_whose_disks_were_never_used_says_so(tmp_path: Path) -> None:
+    (tmp_path / "io.stat").write_text("")
+    assert gauges.find([str(tmp_path)]).read() == Counted(read=0, written=0)
 
 
 def test_a_group_that_counts_nothing_tells_nothing(tmp_path: Path) -> None:
-    assert gauges.of_group(str(tmp_path)) == Counted()
+    assert gauges.find([str(tmp_path)]).read() == gauges.find([]).read() == Counted()
     (tmp_path / "cpu.stat").write_text("nr_periods 0\nnr_throttled 0\n")
-    assert gauges.of_group(str(tmp_path / "gone")) == gauges.of_group(str(tmp_path)) == Counted()
+    found = gauges.find([str(tmp_path / "gone"), str(tmp_path)])
+    assert found == Files()
+    assert found.read() == Counted()
+    assert Files(cpu=str(tmp_path / "gone")).read() == Counted()
 
 
 def test_what_no_group_counts_is_asked_of_processes() -> None:

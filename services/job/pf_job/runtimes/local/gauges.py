@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from pf_job.runtimes.local import processes
@@ -41,36 +40,70 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
+class Files:
+    """What there is to read of the control groups of a replica; empty names for what there is not."""
+
+    cpu: str = ""
+    memory: str = ""
+    memory_details: str = ""
+    disk: str = ""
+    processes: str = ""
+    members: str = ""
+
+    def read(self) -> Counted:
+        """What the kernel counts in the groups."""
+        return Counted(
+            _cpu(_text(self.cpu)),
+            _memory(_text(self.memory), _text(self.memory_details)),
+            *(_disk(_text(self.disk)) if self.disk else (UNKNOWN, UNKNOWN)),
+            int(_text(self.processes) or UNKNOWN),
+        )
+
+
 class Gauge:
     """Tells what one replica uses."""
 
-    init: int
-    """Its first process, which is not its own: it only waits for the others, and has what those used that are gone."""
-    groups: Sequence[str]
-    """Folders of its control groups."""
+    def __init__(self, init: int, groups: Sequence[str]) -> None:
+        """`init` is its first process, which is not its own: it waits for the others, and counts those that are gone.
+        `groups` are the folders of its control groups.
+        """
+        self._init = init
+        self._groups = groups
+        self._files: Files | None = None
 
     def read(self, time: int) -> Sample:
-        found = Counted()
-        for folder in self.groups:
-            found = found.with_unknown_from(of_group(folder))
+        if self._files is None:
+            # Not before, as most replicas are over by the first look.
+            self._files = find(self._groups)
+        found = self._files.read()
         if not found.is_complete:
-            found = found.with_unknown_from(of_processes(self.init, self._members()))
+            found = found.with_unknown_from(of_processes(self._init, self._members(self._files.members)))
         return Sample(time, found.cpu, found.memory, found.read, found.written, found.processes)
 
-    def _members(self) -> Sequence[int]:
+    def _members(self, file: str) -> Sequence[int]:
         """All processes but the first."""
-        for folder in self.groups:
-            if members := _text(f"{folder}/cgroup.procs").split():
-                return [int(pid) for pid in members]
-        return list(processes.descendants(self.init, MOST_PROCESSES + 1))
+        if members := _text(file).split():
+            return [int(pid) for pid in members]
+        return list(processes.descendants(self._init, MOST_PROCESSES + 1))
 
 
-def of_group(folder: str) -> Counted:
-    """What the kernel counts in a group of either version."""
-    cpu = _cpu(_text(f"{folder}/cpu.stat"), _text(f"{folder}/cpuacct.usage"))
-    memory = _memory(_text(f"{folder}/memory.current") or _text(f"{folder}/memory.usage_in_bytes"), folder)
-    read, written = _disk(_text(f"{folder}/io.stat"), _text(f"{folder}/blkio.throttle.io_service_bytes_recursive"))
-    return Counted(cpu, memory, read, written, int(_text(f"{folder}/pids.current") or UNKNOWN))
+def find(groups: Sequence[str]) -> Files:
+    """What there is to read in groups of either version."""
+    cpu = _first(groups, "cpuacct.usage", "cpu.stat")
+    return Files(
+        # The first version has a file of that name which tells nothing of it.
+        cpu=cpu if _cpu(_text(cpu)) != UNKNOWN else "",
+        memory=_first(groups, "memory.current", "memory.usage_in_bytes"),
+        memory_details=_first(groups, "memory.stat"),
+        disk=_first(groups, "io.stat", "blkio.throttle.io_service_bytes_recursive"),
+        processes=_first(groups, "pids.current"),
+        members=_first(groups, "cgroup.procs"),
+    )
+
+
+def _first(groups: Sequence[str], *names: str) -> str:
+    paths = (f"{folder}/{name}" for name in names for folder in groups)
+    return next(filter(os.path.exists, paths), "")
 
 
 def of_processes(init: int, members: Sequence[int]) -> Counted:
@@ -90,31 +123,27 @@ def of_processes(init: int, members: Sequence[int]) -> Counted:
     return Counted(cpu, memory, read, written, there)
 
 
-def _cpu(second: str, first: str) -> int:
-    """Microseconds, from `cpu.stat` or `cpuacct.usage`."""
-    if first:
-        return int(first) // 1_000
-    return _pairs(second).get("usage_usec", UNKNOWN)
+def _cpu(told: str) -> int:
+    """Microseconds, from `cpuacct.usage` or `cpu.stat`."""
+    return int(told) // 1_000 if told.strip().isdecimal() else _pairs(told).get("usage_usec", UNKNOWN)
 
 
-def _memory(current: str, folder: str) -> int:
+def _memory(current: str, details: str) -> int:
     """Without files that are cached and were not used of late: the kernel gives them back before anything else."""
     if not current:
         return UNKNOWN
-    found = _pairs(_text(f"{folder}/memory.stat"))
+    found = _pairs(details)
     return max(0, int(current) - found.get("total_inactive_file", found.get("inactive_file", 0)))
 
 
-def _disk(second: str, first: str) -> tuple[int, int]:
+def _disk(told: str) -> tuple[int, int]:
     """Bytes read and written, from `io.stat` or `blkio.throttle.io_service_bytes_recursive`."""
-    if second:
-        pairs = [word.partition("=") for word in second.split() if "=" in word]
+    if "=" in told:
+        pairs = [word.partition("=") for word in told.split() if "=" in word]
         return _sum(pairs, "rbytes"), _sum(pairs, "wbytes")
-    if first:
-        triples = [line.split() for line in first.splitlines()]
-        named = [(words[1], "", words[2]) for words in triples if len(words) == 3]
-        return _sum(named, "Read"), _sum(named, "Write")
-    return UNKNOWN, UNKNOWN
+    triples = [line.split() for line in told.splitlines()]
+    named = [(words[1], "", words[2]) for words in triples if len(words) == 3]
+    return _sum(named, "Read"), _sum(named, "Write")
 
 
 def _sum(told: Iterable[tuple[str, str, str]], wanted: str) -> int:
@@ -148,10 +177,15 @@ def _numbered(text: str) -> Iterator[tuple[str, int]]:
 
 def _text(path: str) -> str:
     """The content of a small file of the kernel; empty if it cannot be read."""
-    with suppress(OSError):
+    if not path:
+        return ""
+    try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            return os.read(handle, PIECE).decode()
-        finally:
-            os.close(handle)
-    return ""
+    except OSError:
+        return ""
+    try:
+        return os.read(handle, PIECE).decode()
+    except OSError:
+        return ""
+    finally:
+        os.close(handle)
