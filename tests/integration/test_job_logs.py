@@ -42,10 +42,10 @@ async def test_lines_are_searched(job_site: JobSite) -> None:
 
 
 async def test_bytes_stay_what_they_are(job_site: JobSite) -> None:
-    made = await wrote(job_site, r"printf 'a\r\n\377\376\0z\r50%%\r100%%'; head -c 200000 /dev/zero; printf '\nend'")
+    made = await wrote(job_site, r"printf 'a\r\n\377\376\0z\r50%%\r100%%'; head -c 600000 /dev/zero; printf '\nend'")
     told = await chunks(job_site.root, made)
-    assert b"".join(chunk.data for chunk in told) == b"a\r\n\xff\xfe\0z\r50%\r100%" + bytes(200_000) + b"\nend"
-    assert max(len(chunk.data) for chunk in told) <= 65_536
+    assert b"".join(chunk.data for chunk in told) == b"a\r\n\xff\xfe\0z\r50%\r100%" + bytes(600_000) + b"\nend"
+    assert max(len(chunk.data) for chunk in told) <= 262_144
     assert [chunk.offset for chunk in told] == [0, *(chunk.position.offset for chunk in told[:-1])]
     assert [chunk.position.end for chunk in told] == [False] * (len(told) - 1) + [True]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pf_job.logs.cutting import CHUNK, Piece, pieces, searched, told
+from pf_job.logs.cutting import CHUNK, SEARCHED, Piece, pieces, searched, told
 from pf_job.logs.domain import Bounds, Position
 from pf_job.logs.search import Search
 from pf_job.logs.tail import tail
@@ -70,7 +70,14 @@ def test_a_line_is_cut_only_if_it_is_longer_than_a_piece(log: bytes) -> None:
         assert piece.data.endswith(b"\n") or (len(piece.data) == CHUNK and b"\n" not in piece.data)
 
 
-@given(log=LOGS, cut=st.integers(1, 200_000))
+@given(log=LOGS, most=st.integers(1, 3 * CHUNK))
+def test_pieces_can_be_smaller(log: bytes, most: int) -> None:
+    found = list(pieces(log[: 100 * most], 0, rest=True, most=most))
+    assert b"".join(piece.data for piece in found) == log[: 100 * most]
+    assert all(0 < len(piece.data) <= most for piece in found)
+
+
+@given(log=LOGS, cut=st.integers(1, 3 * CHUNK))
 def test_blocks_of_any_size_tell_the_same(log: bytes, cut: int) -> None:
     """What is left of a block comes again at the beginning of the next one."""
     told_so_far, offset = b"", 0
@@ -159,7 +166,7 @@ def test_what_is_found_says_where_to_go_on_behind_what_was_passed_over() -> None
 @pytest.mark.parametrize("text", ["a*a*a*a*a*a*a*a*a*a*b", "*a*" * 300 + "b", "a" * 1000 + "b", "a" * 500 + "*b"])
 def test_no_text_takes_longer_than_the_log_is_long(text: str) -> None:
     """Whatever would make a regular expression go back and back again."""
-    log = b"a" * (4 * CHUNK) + b"\n"
+    log = b"a" * (4 * SEARCHED) + b"\n"
     begun = time.process_time()
     assert Search([text + str(n) for n in range(16)], ignore_case=True).keep(log) == b""
     assert time.process_time() - begun < 1
@@ -168,7 +175,7 @@ def test_no_text_takes_longer_than_the_log_is_long(text: str) -> None:
 @pytest.mark.parametrize("line", [b"a\n", b"abcdefghijklmnop\n"])
 def test_texts_in_every_line_take_no_longer(line: bytes) -> None:
     search = Search([letter + "*" * n for n, letter in enumerate("abcdefghijklmnop")] + ["*a", "a*", "a"])
-    piece = line * (CHUNK // len(line))
+    piece = line * (SEARCHED // len(line))
     begun = time.process_time()
     assert search.keep(piece) == piece
     assert time.process_time() - begun < 0.2

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from paddleflow.problems import NotFound
-from pf_job.logs.cutting import CHUNK, is_reached, pieces, searched, told
+from pf_job.logs.cutting import CHUNK, SEARCHED, is_reached, pieces, searched, told
 from pf_job.logs.domain import Beginning, Chunk, Offset, Position, Query, Since, TailBytes, TailLines
 from pf_job.logs.tail import Tail, tail
 from pf_job.runtimes.port import ReplicaKey, Runtime
@@ -106,7 +106,7 @@ class Reader:
 
     def _moved(self, offset: int, block: bytes, *, rest: bool) -> Iterator[Chunk]:
         self.position = replace(self.position, offset=offset)
-        for piece in pieces(block, offset, rest=rest):
+        for piece in pieces(block, offset, rest=rest, most=SEARCHED if self._query.search else CHUNK):
             data, self.position = told(searched(piece, self._query.search), self.position, self._query.bounds)
             if data or self.done:
                 yield self._chunk(piece.offset, data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from pf_job.logs.cutting import CHUNK
+from pf_job.logs.cutting import SEARCHED
 from pf_job.logs.search import Search
 
 
@@ -50,7 +50,7 @@ class _Found:
     def feed(self, offset: int, block: bytes, *, first: bool) -> int | None:
         data = block + self._rest
         begin = 0 if first else data.find(b"\n") + 1
-        if not first and (begin or len(data)) > CHUNK:
+        if not first and (begin or len(data)) > SEARCHED:
             begin = 0
         elif not first and not begin:
             begin = len(data)
