@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pf_job.jobs.dues import due, overdue
-from pf_job.jobs.life import Ending, Event, Grant, Life, Terms, advance, backoff
+from pf_job.jobs.life import Ending, Event, Grant, Life, advance
 from pf_job.jobs.states import FINAL, STAGES, STATES, Kind, Stage, State
+from pf_job.jobs.terms import Terms, backoff
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 GRANT = Grant("g", 1, "local", {"main": 1}, NOW + timedelta(minutes=5))

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pf_job.jobs.dues import due, overdue
-from pf_job.jobs.life import Ending, Event, Grant, Life, Terms, advance
+from pf_job.jobs.life import Ending, Event, Grant, Life, advance
 from pf_job.jobs.states import STAGES, Kind, Stage, State
+from pf_job.jobs.terms import Terms
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

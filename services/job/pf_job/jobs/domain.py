@@ -8,8 +8,9 @@ from datetime import datetime
 from enum import StrEnum
 
 from pf_job.frameworks.registry import steady
-from pf_job.jobs.life import BACKOFF, LONGEST_BACKOFF, Life, Terms
+from pf_job.jobs.life import Life
 from pf_job.jobs.states import State
+from pf_job.jobs.terms import BACKOFF, LONGEST_BACKOFF, Terms
 from pf_job.runtimes.port import ReplicaKey
 from pf_job.specs.domain import JobSpec, JobType
 

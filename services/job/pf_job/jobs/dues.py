@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from pf_job.jobs.life import Ending, Event, Life, Terms
+from pf_job.jobs.life import Ending, Event, Life
 from pf_job.jobs.states import FINAL, Kind, Stage, State
+from pf_job.jobs.terms import Terms
 
 LIMITED = frozenset({Stage.SUBMIT, Stage.QUEUED, Stage.REVISE, Stage.LAUNCH, Stage.WATCH, Stage.PART, Stage.RESIZE})
 """Where a job has a limit of time."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 
 from pf_job.jobs.states import FINAL, STAGES, Kind, Stage, State
+from pf_job.jobs.terms import Terms, backoff
 
 
 class Ending(StrEnum):
@@ -38,29 +39,6 @@ class Grant:
     """If it does not run by then, it gives up."""
     left: Mapping[str, int] | None = None
     """What is to be left of the replicas when it has given back some; None if it gives back none."""
-
-
-BACKOFF = timedelta(seconds=10)
-LONGEST_BACKOFF = timedelta(minutes=10)
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What was agreed on when the job was taken."""
-
-    retries: int = 0
-    backoff: timedelta = BACKOFF
-    max_backoff: timedelta = LONGEST_BACKOFF
-    final_statuses: frozenset[int] = frozenset()
-    """Exit statuses after which it is not tried again."""
-    requeue: bool = True
-    """False if it ends when it is pushed out."""
-    pending: timedelta | None = None
-    """How long it may take until it runs for the first time."""
-    run: timedelta | None = None
-    """How long an attempt may run."""
-    steady: timedelta = timedelta(0)
-    """How long its crew stays as it is before it grows again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,13 +139,6 @@ def advance(life: Life, event: Event, terms: Terms, now: datetime) -> Life:
     if event.kind not in STAGES[life.stage] or event.attempt not in (0, life.attempt + ahead):
         return life
     return EFFECTS[event.kind](life, _Moment(event, terms, now))
-
-
-def backoff(terms: Terms, retries: int) -> timedelta:
-    """How long a job waits before the next try."""
-    # Beyond 2**32 the longest wait counts anyway, and a timedelta could not hold it.
-    doubled: int = 2 ** min(retries, 32)
-    return min(terms.backoff * doubled, terms.max_backoff)
 
 
 def _submitted(life: Life, moment: _Moment) -> Life:
