@@ -44,6 +44,10 @@ PATIENCE = 60.0
 """Seconds in which any call succeeds in the end."""
 REACHED = 1.5
 """Seconds until somebody comes to a failpoint."""
+SELDOM = frozenset({JobPoint.RESIZE, JobPoint.RESIZED})
+"""Points that nobody comes to before a job has grown, and somebody else needs the room."""
+REACHED_SELDOM = 10.0
+"""Seconds until somebody comes to one of these."""
 LONGEST = 0.3
 """Seconds until a kill that is not at a failpoint."""
 LOG = 6000
@@ -141,11 +145,11 @@ class Site:
             await asyncio.sleep(chance.uniform(0, LONGEST))
         else:
             act = Act.DIE if blow.victim is Victim.JOB else Act.WAIT
-            driver.wish(Wish(blow.point, act, 1 if blow.point in TAKING_OVER else blow.passes))
+            driver.wish(Wish(blow.point, act, 1 if blow.point in (*TAKING_OVER, *SELDOM) else blow.passes))
             if blow.point in TAKING_OVER:
                 driver.kill()
             try:
-                async with asyncio.timeout(REACHED):
+                async with asyncio.timeout(REACHED_SELDOM if blow.point in SELDOM else REACHED):
                     await driver.reached.get()
             except TimeoutError:
                 self.missed.append(blow)

@@ -19,7 +19,7 @@ import pf_kit.ground
 import pf_kit.postgres.log
 from paddleflow.channel import CONNECTION
 from pf_job.driving.peers_grpc import RemoteAdmission
-from pf_job.driving.ports import AttemptKey, GivenBack, Standing, Submitted, Wish
+from pf_job.driving.ports import AttemptKey, GivenBack, Left, Standing, Submitted, Wish
 from pf_job.jobs.life import Grant
 from pf_job.runtimes.local.adapter import LocalRuntime
 from pf_job.runtimes.port import Launch, Refused, ReplicaKey, Sighting
@@ -39,6 +39,8 @@ class JobPoint(StrEnum):
     SUBMITTED = "submitted"
     RELEASE = "release"
     RELEASED = "released"
+    RESIZE = "resize"
+    RESIZED = "resized"
     REPORT = "report"
     REPORTED = "reported"
     COMPARE = "compare"
@@ -77,6 +79,12 @@ class FailingAdmission(RemoteAdmission):
         self._passed(JobPoint.RELEASE)
         found = await super().release(given)
         self._passed(JobPoint.RELEASED)
+        return found
+
+    async def resize(self, left: Sequence[Left]) -> Mapping[AttemptKey, Grant]:
+        self._passed(JobPoint.RESIZE)
+        found = await super().resize(left)
+        self._passed(JobPoint.RESIZED)
         return found
 
     async def report_running(self, running: Mapping[AttemptKey, str]) -> None:

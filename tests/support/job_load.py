@@ -63,6 +63,10 @@ class Kind:
     stopped: bool = False
     deleted: bool = False
     kept_ms: int = 0
+    most: int = 0
+    """Trainers of an elastic job; 0 if it has none."""
+    together: bool = False
+    """True if all trainers are started again when their number changes."""
 
 
 SUCCEEDED, FAILED, TERMINATED = (
@@ -82,6 +86,9 @@ KINDS = (
     Kind("victim", "sleep 0.4", SUCCEEDED, cores=600),
     Kind("taker", "sleep 0.1", SUCCEEDED, queue="high", cores=1200),
     Kind("empty", "", FAILED),
+    Kind("elastic", "sleep 2", SUCCEEDED, most=14),
+    Kind("taker", "sleep 0.1", SUCCEEDED, queue="high", cores=1200),
+    Kind("collective", "sleep 0.4", SUCCEEDED, most=5, together=True),
 )
 
 
@@ -138,15 +145,22 @@ class Load:
 
     def _spec(self, made: Made) -> spec_pb2.JobSpec:
         kind = made.kind
+        mark = f"echo started >> {MARK}/{made.id}; "
         spec = spec_pb2.JobSpec(
             id=made.id,
-            command=f"echo started >> {MARK}/{made.id}; {kind.script}" if kind.script else "",
+            command=f"{mark}{kind.script}" if kind.script else "",
             image="" if kind.script else "none",
             scheduling_policy=spec_pb2.SchedulingPolicy(queue=kind.queue),
             fs=spec_pb2.FilesystemMount(name=self.filesystem, mount_path=MARK),
         )
         spec.flavour.amounts.amounts.update(cpu=kind.cores, memory=2**20)
         spec.limits.grace.FromMilliseconds(100)
+        if kind.most:
+            spec.framework = spec_pb2.FRAMEWORK_PADDLE
+            spec.limits.steady.FromMilliseconds(1000 if kind.together else 0)
+            spec.members.add(role=spec_pb2.ROLE_WORKER, replicas=2, max_replicas=kind.most)
+        if kind.most and not kind.together:
+            spec.members.add(role=spec_pb2.ROLE_PSERVER, replicas=1, command=f"{mark}sleep 1000")
         if kind.kept_ms:
             spec.limits.kept.FromMilliseconds(kind.kept_ms)
         if kind.retries:
