@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 
 import pytest
 
@@ -82,5 +83,13 @@ def test_each_replica_is_told_where_the_others_are() -> None:
     two = job(WORKERS)
     crew = with_ports(two, crew_of(two), iter(range(20_000, 30_000)))
     envs = [launch(two, crew, task, (), Ceiling(log=1)).env for task in crew]
-    assert {env["PADDLE_TRAINER_ENDPOINTS"] for env in envs} == {"127.0.0.1:20000,127.0.0.1:20002"}
+    assert {env["PADDLE_TRAINER_ENDPOINTS"] for env in envs} == {"127.2.0.1:20000,127.2.0.2:20002"}
     assert [env["PADDLE_TRAINER_ID"] for env in envs] == ["0", "1"]
+
+
+def test_who_counts_hosts_finds_as_many_as_replicas() -> None:
+    two = job(WORKERS, SERVERS)
+    crew = with_ports(two, crew_of(two), iter(range(20_000, 30_000)))
+    hosts = [launch(two, crew, task, (), Ceiling(log=1)).env["POD_IP"] for task in crew]
+    assert len(set(hosts)) == len(crew)
+    assert all(ip_address(host).is_loopback for host in hosts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from ipaddress import IPv4Address
 
 from paddleflow.problems import NotServed
 from pf_job.frameworks.registry import environment, rules_of
@@ -15,8 +16,10 @@ from pf_job.specs.defaults import limits
 from pf_job.specs.domain import CPU, GPU, MEMORY, Member, Role
 from pf_job.specs.magic import Identity
 
-HERE = "127.0.0.1"
-"""Where replicas reach one another that run on one machine."""
+HERE = IPv4Address("127.0.0.1")
+"""Where replicas reach one another that run on one machine; so they do at all addresses that begin with 127."""
+ROLE_SIZE = 2**16
+"""Addresses for each role; there are fewer replicas."""
 LAST_PORT = 65_535
 FOLDER = "/tmp"  # noqa: S108 - that of the replica, which nobody else sees
 """Where a replica starts that has no filesystem."""
@@ -109,10 +112,18 @@ def _replica(task: Task) -> Replica:
 
 
 def _together(job: Job, crew: Sequence[Task]) -> Crew:
+    rules = rules_of(job.spec)
     return Crew(
         job_id=job.id,
         attempt=job.life.attempt,
         owner=job.owner,
         spec=job.spec,
-        places={_replica(task): Place(HERE, task.ports) for task in crew},
+        places={_replica(task): Place(_address(rules, task), task.ports) for task in crew},
     )
+
+
+def _address(rules: Rules, task: Task) -> str:
+    if not rules.hosts:
+        return str(HERE)
+    at = next(at for at, rule in enumerate(rules.roles) if rule.role == task.key.role)
+    return str(HERE + at * ROLE_SIZE + task.key.index)

@@ -134,4 +134,6 @@ RULES = Rules(
     reach=reach,
     # 101 and 102 are how Paddle's elastic manager and its auto-parallel tuner ask for it.
     asks_restart=frozenset({101, 102}),
+    # Its launcher takes replicas of one address for one host, and lets each train alone.
+    hosts=True,
 )

@@ -166,6 +166,8 @@ class Rules:
     reach: Callable[[JobSpec], Reach] = found_by_themselves
     asks_restart: frozenset[int] = frozenset()
     """Exit statuses by which a program asks to be started again."""
+    hosts: bool = False
+    """True if it counts hosts by their addresses, so that on one machine each replica needs one of its own."""
 
     def role(self, role: Role) -> RoleRule | None:
         return next((rule for rule in self.roles if rule.role is role), None)
