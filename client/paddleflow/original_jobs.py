@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from paddleflow.models.job_specs import JobSpec
+from paddleflow.models.job_specs import JobSpec, Member, Role
 from paddleflow.models.jobs import Job, JobType, RoleStatus, Task
 from paddleflow.original import Json, original_time
 from paddleflow.quantity import format_resources
@@ -78,7 +78,7 @@ def original_job(job: Job, tasks: Sequence[Task] = ()) -> dict[str, Json]:
         "attempt": job.attempt,
         "retries": job.retries,
         "resources": format_resources(job.resources),
-        "replicas": {str(role.role): _replicas(role) for role in job.roles},
+        "replicas": {str(role.role): _replicas(job, role) for role in job.roles},
         "notes": list(job.notes),
         "notBefore": original_time(job.not_before),
         "etag": job.etag,
@@ -94,9 +94,21 @@ def spec_document(spec: JobSpec) -> dict[str, Any]:
     return document(spec_to_wire(spec))
 
 
-def _replicas(role: RoleStatus) -> str:
+def bounds(job: Job, role: Role) -> str:
+    """Between how many and how many replicas of a role there are; empty if there are always as many."""
+    return next(
+        (f"{each.replicas}-{each.max_replicas}" for each in job.spec.members if _comes_and_goes(each, role)), ""
+    )
+
+
+def _comes_and_goes(member: Member, role: Role) -> bool:
+    return member.role is role and member.elastic
+
+
+def _replicas(job: Job, role: RoleStatus) -> str:
     """How many run, or ended well, of how many."""
-    return f"{role.running + role.succeeded}/{role.replicas}"
+    of = bounds(job, role.role)
+    return f"{role.running + role.succeeded}/{role.replicas}{f' ({of})' if of else ''}"
 
 
 def _runtimes(job: Job, tasks: Sequence[Task]) -> dict[str, Json]:

@@ -20,6 +20,7 @@ from paddleflow.models.admission import Explanation
 from paddleflow.models.jobs import Job, JobState, RoleStatus
 from paddleflow.models.workloads import WorkloadKey
 from paddleflow.original import original_time
+from paddleflow.original_jobs import bounds
 from paddleflow.problems import NotFound, PermissionDenied
 
 if TYPE_CHECKING:
@@ -112,4 +113,7 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
 def _replicas(job: Job, role: RoleStatus) -> str:
     if job.state.over:
         return f"{role.succeeded} of {role.replicas} {role.role} ended well"
+    if of := bounds(job, role.role):
+        coming = f", {role.replicas} are to" if role.replicas != role.running else ""
+        return f"{role.running} of {of} {role.role} run{coming}"
     return f"{role.running} of {role.replicas} {role.role} run"

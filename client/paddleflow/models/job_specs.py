@@ -158,6 +158,11 @@ class Member(Work):
     replica_step: int = 0
     """Replicas come and go in multiples of this; 0 means 1."""
 
+    @property
+    def elastic(self) -> bool:
+        """True if replicas come and go while the job runs."""
+        return self.max_replicas > self.replicas
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobSpec(Work):
