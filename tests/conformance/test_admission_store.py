@@ -90,16 +90,11 @@ class Kept:
     database: Database
     stores: Stores
 
-    async def write(self, *changed: Record, added: Sequence[Record] = (), decisions: Sequence[Decided] = ()) -> None:
+    async def write(self, *changed: Record, added: Sequence[Record] = (), **more: Any) -> None:
         records = {each.id: each for each in (*changed, *added)}
-        effects = Effects(changed=records, added={each.id for each in added}, decided=list(decisions))
+        effects = Effects(changed=records, added={each.id for each in added}, **more)
         async with self.database.change() as change:
             await self.stores.workloads.write(change, effects)
-
-    async def revise(self, *changed: Record) -> None:
-        records = {each.id: each for each in changed}
-        async with self.database.change() as change:
-            await self.stores.workloads.write(change, Effects(changed=records, revised=set(records)))
 
     async def unfinished(self) -> list[Record]:
         found = await self.stores.workloads.unfinished(self.database.newest)
@@ -297,7 +292,7 @@ async def test_every_field_of_a_decision_is_kept(kept: Kept) -> None:
         *(decided(kind=kind) for kind in DecisionKind),
         *(decided(kind=DecisionKind.EVICT, why=why) for why in Why),
     ]
-    await kept.write(decisions=given)
+    await kept.write(decided=given)
     found = await kept.decisions()
     assert [stored.decided for stored in reversed(found)] == given
     ids = [stored.id for stored in found]
@@ -307,7 +302,7 @@ async def test_every_field_of_a_decision_is_kept(kept: Kept) -> None:
 async def test_filters_of_decisions_must_all_match(kept: Kept) -> None:
     later = NOON + timedelta(microseconds=1)
     await kept.write(
-        decisions=[
+        decided=[
             decided("a", kind=DecisionKind.ADMIT),
             decided("a-1", queue="two", kind=DecisionKind.GROW),
             decided("b", queue="two", kind=DecisionKind.EVICT, time=micros(later)),
@@ -329,7 +324,7 @@ async def test_filters_of_decisions_must_all_match(kept: Kept) -> None:
 
 
 async def test_decisions_come_in_pages_newest_first(kept: Kept) -> None:
-    await kept.write(decisions=[decided(f"j{number}", queue="one" if number % 2 else "two") for number in range(10)])
+    await kept.write(decided=[decided(f"j{number}", queue="one" if number % 2 else "two") for number in range(10)])
     found: list[StoredDecision] = []
     chosen = DecisionFilter(queues=frozenset({"one"}))
     while page := await kept.decisions(chosen, found[-1].id if found else None, limit=2):
@@ -356,7 +351,7 @@ async def test_the_tree_changes_with_every_queue_and_cluster(kept: Kept) -> None
             await work(change)
         before, seen = seen, await kept.tree()
         assert seen != before
-        await kept.write(decisions=[decided()])
+        await kept.write(decided=[decided()])
         assert await kept.tree() == seen
 
 
@@ -364,7 +359,7 @@ async def test_nothing_comes_into_a_queue_that_was_deleted(kept: Kept) -> None:
     async with kept.database.change(TREE_LOCK) as change:
         await kept.stores.queues.remove(change, "two")
     with pytest.raises(Conflict, match="try again"):
-        await kept.write(ended(record("other")), added=[record(queue="two")], decisions=[decided()])
+        await kept.write(ended(record("other")), added=[record(queue="two")], decided=[decided()])
     assert await kept.unfinished() == []
     assert await kept.over("other/1") == []
     assert await kept.decisions() == []
@@ -374,7 +369,7 @@ async def test_what_is_asked_for_may_change(kept: Kept) -> None:
     given = record()
     revised = replace(given, spec=replace(given.spec, priority=7, revision=3), version=2)
     await kept.write(added=[given, record("other")])
-    await kept.revise(revised)
+    await kept.write(revised, revised={revised.id})
     assert await kept.unfinished() == [revised, record("other")]
     await kept.write(replace(revised, running=1))
     await kept.write(ended(revised))

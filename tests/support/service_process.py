@@ -73,6 +73,11 @@ class ServiceProcess:
     def kill(self) -> None:
         self._end(signal.SIGKILL)
 
+    def send(self, how: signal.Signals) -> None:
+        """Has it stand still, or go on."""
+        if self._process is not None:
+            self._process.send_signal(how)
+
     def remove(self) -> None:
         self.kill()
         shutil.rmtree(self.folder)
