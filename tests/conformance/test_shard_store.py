@@ -82,7 +82,7 @@ def holder(index: int) -> TaskKey:
 
 async def put(kept: Kept, *shards: Shard) -> None:
     async with kept[0].change(job_lock("j")) as change:
-        await kept[2].put(change, KEY, shards)
+        await kept[2].keep(change, dataset(), shards, [])
 
 
 async def every(kept: Kept) -> Sequence[Shard]:
@@ -105,7 +105,7 @@ async def test_a_dataset_is_kept_as_it_was_given(kept: Kept) -> None:
     )
     async with database.change(job_lock("j")) as change:
         await shards.add(change, replace(dataset("e"), plan=Plan(total=1)), [])
-        await shards.save(change, [moved])
+        await shards.keep(change, moved, [], [])
     assert list(await shards.datasets(database.newest, "j", ["d", "nothing"])) == [moved]
     assert await shards.datasets(database.newest, "k", ["d"]) == []
     assert [each.key.name for each in await shards.page(database.newest, "j", "", 5)] == ["d", "e"]
@@ -148,8 +148,8 @@ async def test_shards_are_replaced_found_and_forgotten(kept: Kept) -> None:
     assert await shards.shards(database.newest, KEY, [ShardState.LEASED], (0, -1), 5) == [second]
     assert await shards.shards(database.newest, KEY, list(ShardState), (1, 1), 1) == [second]
     async with database.change(job_lock("j")) as change:
-        await shards.drop(change, KEY, [(1, 2), (1, 3), (5, 5)])
-    assert list(await every(kept)) == [again]
+        await shards.keep(change, dataset(), [shard(4)], [(1, 2), (1, 3), (5, 5)])
+    assert list(await every(kept)) == [again, shard(4)]
     async with database.change(job_lock("j")) as change:
         await shards.clear(change, KEY)
     assert list(await every(kept)) == []
@@ -189,8 +189,7 @@ async def test_nothing_is_kept_of_a_change_that_fails(kept: Kept) -> None:
     database, _, shards = kept
 
     async def fail(change: Change) -> None:
-        await shards.put(change, KEY, [shard(1)])
-        await shards.save(change, [replace(dataset(), done=1)])
+        await shards.keep(change, replace(dataset(), done=1), [shard(1)], [])
         raise RuntimeError
 
     with pytest.raises(RuntimeError):

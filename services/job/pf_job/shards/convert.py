@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from hashlib import blake2b
+from itertools import islice
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -52,8 +53,8 @@ def named(field: str, name: str) -> str:
 
 def plan_of(request: shard_pb2.OpenDatasetRequest) -> Plan:
     """How a dataset is to be handed out. InvalidArgument names each field that cannot be."""
-    _refuse(_plan_violations(request))
-    dataset, items = request.dataset, request.items
+    dataset, items = request.dataset, [item.encode() for item in request.items]
+    _refuse(_plan_violations(dataset, items))
     return Plan(
         total=len(items) or dataset.total,
         size=dataset.size or 1,
@@ -170,31 +171,28 @@ def _stamp(time: datetime) -> Timestamp:
     return message
 
 
-def _digest(items: Sequence[str]) -> bytes:
+def _digest(items: Sequence[bytes]) -> bytes:
     """Tells lists of items apart, wherever one item ends and the next begins."""
     hashed = blake2b(digest_size=16, person=b"items")
     for item in items:
-        said = item.encode()
-        hashed.update(len(said).to_bytes(4, "big") + said)
+        hashed.update(len(item).to_bytes(4, "big") + item)
     return hashed.digest()
 
 
-def _plan_violations(request: shard_pb2.OpenDatasetRequest) -> Iterator[Violation]:
-    dataset = request.dataset
+def _plan_violations(dataset: shard_pb2.Dataset, items: Sequence[bytes]) -> Iterator[Violation]:
     yield from _name("dataset.name", dataset.name)
-    yield from _size_violations(request)
+    yield from _size_violations(dataset, len(items))
     yield from within("dataset.passes", dataset.passes, 0, MOST_PASSES)
     yield from within("dataset.retries", dataset.retries, 0, MOST_RETRIES)
     if dataset.HasField("lease"):
         yield from _lease_violations(dataset.lease)
-    yield from _item_violations(request.items)
+    yield from _item_violations(items)
 
 
-def _size_violations(request: shard_pb2.OpenDatasetRequest) -> Iterator[Violation]:
-    dataset, items = request.dataset, request.items
-    total = len(items) or dataset.total
-    if items and dataset.total not in (0, len(items)):
-        yield Violation("dataset.total", f"must be left out, or be the number of items, {len(items)}")
+def _size_violations(dataset: shard_pb2.Dataset, items: int) -> Iterator[Violation]:
+    total = items or dataset.total
+    if items and dataset.total not in (0, items):
+        yield Violation("dataset.total", f"must be left out, or be the number of items, {items}")
     elif not 1 <= total <= LARGEST:
         yield Violation("dataset.total", f"must be from 1 to {LARGEST}, unless there are items")
     if not 0 <= dataset.size <= LARGEST:
@@ -209,16 +207,15 @@ def _lease_violations(lease: Duration) -> Iterator[Violation]:
         yield Violation("dataset.lease", f"must be from {SHORTEST_LEASE} to {LONGEST_LEASE} seconds")
 
 
-def _item_violations(items: Sequence[str]) -> Iterator[Violation]:
+def _item_violations(items: Sequence[bytes]) -> Iterator[Violation]:
     if len(items) > MOST_ITEMS:
         yield Violation("items", f"must be at most {MOST_ITEMS}")
-        return
-    if sum(len(item.encode()) for item in items) > ITEMS_BYTES:
+    if sum(map(len, items)) > ITEMS_BYTES:
         yield Violation("items", f"must have at most {ITEMS_BYTES // 2**20} MiB together")
-    for at, item in enumerate(items):
-        if len(item.encode()) > ITEM_BYTES or "\0" in item:
-            yield Violation(f"items[{at}]", f"must have at most {ITEM_BYTES} bytes, none of them NUL")
-            return
+    wrong = (at for at, item in enumerate(items) if len(item) > ITEM_BYTES or b"\0" in item)
+    # The first will do: a list that was made wrongly is wrong everywhere.
+    for at in islice(wrong, 1):
+        yield Violation(f"items[{at}]", f"must have at most {ITEM_BYTES} bytes, none of them NUL")
 
 
 def _name(field: str, name: str) -> Iterator[Violation]:

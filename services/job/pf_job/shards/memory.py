@@ -25,11 +25,15 @@ class MemoryShardStore:
         return sorted(later, key=lambda dataset: dataset.key)[:limit]
 
     async def add(self, change: Change, dataset: Dataset, items: Sequence[str]) -> None:
-        await self.save(change, [dataset])
+        await self.keep(change, dataset, [], [])
         tables(change).table("items")[dataset.key] = tuple(items)
 
-    async def save(self, change: Change, datasets: Sequence[Dataset]) -> None:
-        tables(change).table("datasets").update({dataset.key: dataset for dataset in datasets})
+    async def keep(self, change: Change, dataset: Dataset, shards: Sequence[Shard], gone: Sequence[Place]) -> None:
+        tables(change).table("datasets")[dataset.key] = dataset
+        stored: dict[ShardKey, Shard] = tables(change).table("shards")
+        stored.update({(dataset.key, shard.lease.place): shard for shard in shards})
+        for place in gone:
+            stored.pop((dataset.key, place), None)
 
     async def items(self, view: View, key: DatasetKey, first: int, count: int) -> Sequence[str]:
         kept: tuple[str, ...] = tables(view).table("items").get(key, ())
@@ -56,16 +60,9 @@ class MemoryShardStore:
         ]
         return sorted(found, key=lambda claim: (claim.shard.until, claim.shard.lease.number))[:limit]
 
-    async def put(self, change: Change, key: DatasetKey, shards: Sequence[Shard]) -> None:
-        tables(change).table("shards").update({(key, shard.lease.place): shard for shard in shards})
-
-    async def drop(self, change: Change, key: DatasetKey, places: Sequence[Place]) -> None:
-        stored: dict[ShardKey, Shard] = tables(change).table("shards")
-        for place in places:
-            stored.pop((key, place), None)
-
     async def clear(self, change: Change, key: DatasetKey) -> None:
-        await self.drop(change, key, [shard.lease.place for shard in _shards(change, key)])
+        for shard in _shards(change, key):
+            del tables(change).table("shards")[key, shard.lease.place]
 
     async def shards(
         self, view: View, key: DatasetKey, states: Sequence[ShardState], after: Place, limit: int

@@ -13,6 +13,9 @@ from pf_kit.postgres.queries import load_queries
 from pf_kit.postgres.views import Row, rows
 from pf_kit.unit import Change, View
 
+SHARD_COLUMNS = 12
+"""Of `_shard_values`."""
+
 
 class PostgresShardStore:
     """Fulfils `ShardStore` over a `PostgresDatabase`."""
@@ -31,9 +34,9 @@ class PostgresShardStore:
         if items:
             await rows(change).execute(self._sql["add_items"], dataset.key.job, dataset.key.name, list(items))
 
-    async def save(self, change: Change, datasets: Sequence[Dataset]) -> None:
-        if datasets:
-            await rows(change).execute(self._sql["save"], *_columns([_standing(dataset) for dataset in datasets]))
+    async def keep(self, change: Change, dataset: Dataset, shards: Sequence[Shard], gone: Sequence[Place]) -> None:
+        columns = _columns([_shard_values(shard) for shard in shards]) if shards else [[]] * SHARD_COLUMNS
+        await rows(change).execute(self._sql["keep"], *_standing(dataset), *columns, *_places(gone))
 
     async def items(self, view: View, key: DatasetKey, first: int, count: int) -> Sequence[str]:
         found = await rows(view).fetch(self._sql["items"], key.job, key.name, first, count)
@@ -48,15 +51,6 @@ class PostgresShardStore:
     async def claims(self, view: View, key: DatasetKey, now: datetime, limit: int) -> Sequence[Claim]:
         found = await rows(view).fetch(self._sql["claims"], key.job, key.name, now, list(ENDED), limit)
         return [Claim(_shard(row), row["ended"] and TaskState(row["ended"])) for row in found]
-
-    async def put(self, change: Change, key: DatasetKey, shards: Sequence[Shard]) -> None:
-        if shards:
-            columns = _columns([_shard_values(shard) for shard in shards])
-            await rows(change).execute(self._sql["put"], key.job, key.name, *columns)
-
-    async def drop(self, change: Change, key: DatasetKey, places: Sequence[Place]) -> None:
-        if places:
-            await rows(change).execute(self._sql["drop"], key.job, key.name, *_places(places))
 
     async def clear(self, change: Change, key: DatasetKey) -> None:
         await rows(change).execute(self._sql["clear"], key.job, key.name)

@@ -82,7 +82,7 @@ class Shards:
         """Lets a dataset begin anew at a pass. Raises DatasetNotFound."""
         begun = begun_anew(await self.get(change, key), pass_, change.time)
         await self._store.clear(change, key)
-        await self._store.save(change, [begun])
+        await self._store.keep(change, begun, [], [])
         return begun
 
     async def get(self, view: View, key: DatasetKey) -> Dataset:
@@ -118,10 +118,8 @@ class Shards:
         return Sheet(dataset, known, claims, change.time)
 
     async def _save(self, change: Change, sheet: Sheet) -> None:
-        await self._store.put(change, sheet.dataset.key, sheet.put)
-        await self._store.drop(change, sheet.dataset.key, sheet.gone)
         if sheet.changed:
-            await self._store.save(change, [sheet.dataset])
+            await self._store.keep(change, sheet.dataset, sheet.put, sheet.gone)
 
     async def _tell(self, change: Change, job: Job, news: Sequence[News]) -> None:
         await self._kept.note(change, [_happening(change, job, each) for each in news])

@@ -97,7 +97,7 @@ class Sheet:
 
     @property
     def changed(self) -> bool:
-        return self.dataset != self._before
+        return bool(self._changed) or self.dataset != self._before
 
     @property
     def put(self) -> Sequence[Shard]:

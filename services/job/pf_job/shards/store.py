@@ -25,8 +25,10 @@ class ShardStore(Protocol):
     async def add(self, change: Change, dataset: Dataset, items: Sequence[str]) -> None:
         """Keeps a new dataset, with its items."""
 
-    async def save(self, change: Change, datasets: Sequence[Dataset]) -> None:
-        """Keeps how far datasets are, that there are."""
+    async def keep(self, change: Change, dataset: Dataset, shards: Sequence[Shard], gone: Sequence[Place]) -> None:
+        """Keeps how far a dataset is, that there is, and shards of it in the place of those that there are; forgets
+        others.
+        """
 
     async def items(self, view: View, key: DatasetKey, first: int, count: int) -> Sequence[str]:
         """Items of a dataset, in order; none if it has none."""
@@ -38,12 +40,6 @@ class ShardStore(Protocol):
 
     async def claims(self, view: View, key: DatasetKey, now: datetime, limit: int) -> Sequence[Claim]:
         """Shards that can be leased again, those first that were returned, or whose lease ran out, first."""
-
-    async def put(self, change: Change, key: DatasetKey, shards: Sequence[Shard]) -> None:
-        """Keeps shards, in the place of those that there are."""
-
-    async def drop(self, change: Change, key: DatasetKey, places: Sequence[Place]) -> None:
-        """Forgets shards."""
 
     async def clear(self, change: Change, key: DatasetKey) -> None:
         """Forgets all shards of a dataset."""

@@ -18,15 +18,30 @@ insert into items (job, dataset, place, item)
 select $1, $2, place - 1, item
 from unnest($3::text[]) with ordinality as given (item, place)
 
--- save --
-update datasets
-set pass = given.pass, handed = given.handed, returned = given.returned, done = given.done, failed = given.failed,
-    failed_in_all = given.failed_in_all, kept = given.kept, epoch = given.epoch, update_time = given.update_time
+-- keep --
+-- One statement, since trainers wait for it.
+with moved as (
+    update datasets
+    set pass = $3, handed = $4, returned = $5, done = $6, failed = $7, failed_in_all = $8, kept = $9, epoch = $10,
+        update_time = $11
+    where job = $1 and name = $2
+), gone as (
+    delete from shards
+    using unnest($24::integer[], $25::bigint[]) as given (pass, number)
+    where shards.job = $1 and shards.dataset = $2 and shards.pass = given.pass and shards.number = given.number
+)
+insert into shards (
+    job, dataset, pass, number, epoch, state, failures, reason, attempt, role, index, restart, request, until
+)
+select $1, $2, pass, number, epoch, state, failures, reason, attempt, role, index, restart, request, until
 from unnest(
-    $1::text[], $2::text[], $3::integer[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
-    $9::integer[], $10::bigint[], $11::timestamptz[]
-) as given (job, name, pass, handed, returned, done, failed, failed_in_all, kept, epoch, update_time)
-where datasets.job = given.job and datasets.name = given.name
+    $12::integer[], $13::bigint[], $14::bigint[], $15::text[], $16::integer[], $17::text[], $18::integer[], $19::text[],
+    $20::integer[], $21::integer[], $22::text[], $23::timestamptz[]
+) as given (pass, number, epoch, state, failures, reason, attempt, role, index, restart, request, until)
+on conflict (job, dataset, pass, number) do update
+set epoch = excluded.epoch, state = excluded.state, failures = excluded.failures, reason = excluded.reason,
+    attempt = excluded.attempt, role = excluded.role, index = excluded.index, restart = excluded.restart,
+    request = excluded.request, until = excluded.until
 
 -- items --
 select item
@@ -53,25 +68,6 @@ where shards.job = $1 and shards.dataset = $2 and shards.state <> 'failed'
     and (shards.state = 'returned' or shards.until <= $3 or tasks.state is not null)
 order by shards.until, shards.number
 limit $5
-
--- put --
-insert into shards (
-    job, dataset, pass, number, epoch, state, failures, reason, attempt, role, index, restart, request, until
-)
-select $1, $2, pass, number, epoch, state, failures, reason, attempt, role, index, restart, request, until
-from unnest(
-    $3::integer[], $4::bigint[], $5::bigint[], $6::text[], $7::integer[], $8::text[], $9::integer[], $10::text[],
-    $11::integer[], $12::integer[], $13::text[], $14::timestamptz[]
-) as given (pass, number, epoch, state, failures, reason, attempt, role, index, restart, request, until)
-on conflict (job, dataset, pass, number) do update
-set epoch = excluded.epoch, state = excluded.state, failures = excluded.failures, reason = excluded.reason,
-    attempt = excluded.attempt, role = excluded.role, index = excluded.index, restart = excluded.restart,
-    request = excluded.request, until = excluded.until
-
--- drop --
-delete from shards
-using unnest($3::integer[], $4::bigint[]) as given (pass, number)
-where shards.job = $1 and shards.dataset = $2 and shards.pass = given.pass and shards.number = given.number
 
 -- clear --
 delete from shards where job = $1 and dataset = $2
