@@ -292,6 +292,26 @@ async def test_happenings_are_numbered_as_they_come(kept: Kept) -> None:
     assert [each.what for each in await store.happenings(database.newest, "a", 1, 1)] == ["two"]
 
 
+async def test_replicas_are_counted_by_how_they_were_started_last(kept: Kept) -> None:
+    database, store = kept
+    await keep(kept, job("a", attempt=2), job("b"), job("c"))
+    first = task("a", 0, attempt=2)
+    tasks = [
+        task("a", 0, attempt=1),
+        replace(first, state=TaskState.FAILED),
+        replace(first, key=replace(first.key, restart=1), state=TaskState.RUNNING),
+        replace(task("a", 1, attempt=2), state=TaskState.RUNNING),
+        replace(task("a", 2, attempt=2), state=TaskState.SUCCEEDED),
+        task("b", 0),
+    ]
+    async with database.change(job_lock("a"), job_lock("b")) as change:
+        await store.put_tasks(change, tasks)
+    role = first.key.role
+    assert await store.counts(database.newest, ["a", "c", "none"]) == {
+        "a": {(role, TaskState.RUNNING): 2, (role, TaskState.SUCCEEDED): 1}
+    }
+
+
 async def test_what_is_forgotten_leaves_nothing(kept: Kept) -> None:
     database, store = kept
     await keep(kept, job("a"), job("b"))

@@ -12,7 +12,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from paddleflow.common.v1 import event_pb2, resources_pb2
 from paddleflow.job.v1 import job_pb2, spec_pb2
 from paddleflow.problems import InvalidArgument, PermissionDenied, Problem, Violation
-from pf_job.jobs.domain import ENDED, Happening, Job, JobChanged, JobFilter, Part, Task, TaskState
+from pf_job.jobs.domain import ENDED, Counts, Happening, Job, JobChanged, JobFilter, Part, Task, TaskState
 from pf_job.jobs.service import Edit
 from pf_job.jobs.states import State
 from pf_job.jobs.taking import Draft
@@ -46,8 +46,8 @@ TASK_STATES: Mapping[TaskState, job_pb2.TaskState.ValueType] = {
 }
 
 
-def job_message(job: Job, tasks: Sequence[Task] | None = None) -> job_pb2.Job:
-    """The message of a job; its roles are told if its replicas are given."""
+def job_message(job: Job, counts: Counts | None = None) -> job_pb2.Job:
+    """The message of a job; its roles are told if it is given how many replicas stand where."""
     life = job.life
     return job_pb2.Job(
         id=job.id,
@@ -66,7 +66,7 @@ def job_message(job: Job, tasks: Sequence[Task] | None = None) -> job_pb2.Job:
         start_time=_stamp(life.start_time),
         finish_time=_stamp(life.finish_time),
         not_before=_stamp(life.not_before),
-        roles=None if tasks is None else _roles(job, tasks),
+        roles=None if counts is None else _roles(job, counts),
         version=job.version,
         etag=job.etag,
     )
@@ -134,10 +134,12 @@ def draft_of(message: job_pb2.Job, part: Part | None = None) -> Draft:
 
 
 def part_of(request: job_pb2.CreateJobRequest, caller: Principal) -> Part | None:
-    """What a job is part of. Raises PermissionDenied if the caller is no service."""
+    """What a job is part of. Raises PermissionDenied if the caller is no service, and InvalidArgument."""
     owner = request.owner
     if not owner.key:
         return None
+    if wrong := [field for field in ("key", "scope") if not _is_text(getattr(owner, field))]:
+        raise InvalidArgument.of(*(Violation(f"owner.{field}", TOO_LONG) for field in wrong))
     if not caller.root and not caller.acting_service:
         raise PermissionDenied("only services make jobs that are part of something; leave `owner` empty")
     return Part(owner.key, owner.scope, owner.epoch)
@@ -197,16 +199,15 @@ def encode(event: object) -> Fact:
     return Fact(JOB_EVENT, f"job/{job.id}", job.version, payload.SerializeToString())
 
 
-def _roles(job: Job, tasks: Sequence[Task]) -> Iterator[job_pb2.RoleStatus]:
+def _roles(job: Job, counts: Counts) -> Iterator[job_pb2.RoleStatus]:
     wanted = job.life.replicas
     for member in job.spec.crew:
-        mine = [task for task in tasks if task.key.role == member.role and task.key.attempt == job.life.attempt]
         yield job_pb2.RoleStatus(
             role=ROLES[member.role],
             replicas=wanted.get(member.role, member.replicas),
-            running=sum(task.state is TaskState.RUNNING for task in mine),
-            succeeded=sum(task.state is TaskState.SUCCEEDED for task in mine),
-            failed=sum(task.state in ENDED and task.state is not TaskState.SUCCEEDED for task in mine),
+            running=counts.get((member.role, TaskState.RUNNING), 0),
+            succeeded=counts.get((member.role, TaskState.SUCCEEDED), 0),
+            failed=sum(counts.get((member.role, state), 0) for state in ENDED - {TaskState.SUCCEEDED}),
         )
 
 

@@ -119,6 +119,10 @@ class Task:
     finish_time: datetime | None = None
 
 
+Counts = Mapping[tuple[str, TaskState], int]
+"""How many replicas of an attempt stand where, each as it was started last, by role and state."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Happening:
     """Something that happened to a job or to one of its replicas."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from pf_job.jobs.domain import ENDED, Happening, Job, JobFilter, Task, TaskKey
+from pf_job.jobs.crew import last_starts
+from pf_job.jobs.domain import ENDED, Counts, Happening, Job, JobFilter, Task, TaskKey
 from pf_job.jobs.dues import due
 from pf_job.jobs.spans import Span, Turns
 from pf_job.jobs.states import Stage
@@ -105,6 +107,15 @@ class MemoryJobStore:
     async def tasks(self, view: View, ids: Sequence[str], attempt: int) -> Sequence[Task]:
         stored: dict[TaskKey, Task] = tables(view).table("tasks")
         return [stored[key] for key in sorted(stored) if key.job in ids and attempt in (0, key.attempt)]
+
+    async def counts(self, view: View, ids: Sequence[str]) -> Mapping[str, Counts]:
+        tasks = await self.tasks(view, ids, 0)
+        found: dict[str, Counts] = {}
+        for job in await self.jobs(view, ids):
+            last = last_starts(job, [task for task in tasks if task.key.job == job.id])
+            if last:
+                found[job.id] = Counter((task.key.role, task.state) for task in last)
+        return found
 
     async def put_tasks(self, change: Change, tasks: Sequence[Task]) -> None:
         tables(change).table("tasks").update({task.key: task for task in tasks})

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from pf_job.jobs.domain import ENDED, Happening, Job, JobFilter, Part, Task, TaskKey, TaskState
+from pf_job.jobs.domain import ENDED, Counts, Happening, Job, JobFilter, Part, Task, TaskKey, TaskState
 from pf_job.jobs.dues import due
 from pf_job.jobs.life import Ending, Grant, Life
 from pf_job.jobs.spans import Span, Turns
@@ -110,6 +110,12 @@ class PostgresJobStore:
 
     async def tasks(self, view: View, ids: Sequence[str], attempt: int) -> Sequence[Task]:
         return [_task(row) for row in await rows(view).fetch(self._sql["tasks"], list(ids), attempt)] if ids else []
+
+    async def counts(self, view: View, ids: Sequence[str]) -> Mapping[str, Counts]:
+        found: dict[str, dict[tuple[str, TaskState], int]] = {}
+        for row in await rows(view).fetch(self._sql["counts"], list(ids)):
+            found.setdefault(row["job"], {})[row["role"], TaskState(row["state"])] = row["count"]
+        return found
 
     async def put_tasks(self, change: Change, tasks: Sequence[Task]) -> None:
         if tasks:

@@ -58,7 +58,7 @@ class Jobs:
         """Raises JobNotFound or PermissionDenied, unless the caller may change a job. Before the change: it may ask
         other services. Of a job that there is not the change tells: the request may have been answered before.
         """
-        for job in await self._store.jobs(view, [id_]):
+        for job in await self._known(view, id_):
             if _owns(caller, job):
                 return
             await self.get(view, caller, id_)
@@ -152,10 +152,13 @@ class Jobs:
         return job
 
     async def _existing(self, view: View, id_: str) -> Job:
-        found = await self._store.jobs(view, [id_])
-        if not found:
-            raise _not_found(id_)
-        return found[0]
+        for job in await self._known(view, id_):
+            return job
+        raise _not_found(id_)
+
+    async def _known(self, view: View, id_: str) -> Sequence[Job]:
+        """The job of an id, if there is one. Postgres takes no text with a NUL, not even to look for it."""
+        return await self._store.jobs(view, [id_]) if "\0" not in id_ else []
 
 
 async def forget(store: JobStore, change: Change, jobs: Sequence[Job]) -> None:

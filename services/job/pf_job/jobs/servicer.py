@@ -203,8 +203,8 @@ class JobServicer(job_pb2_grpc.JobServiceServicer):
 
     async def _whole(self, view: View, jobs: Sequence[Job]) -> Sequence[job_pb2.Job]:
         """The messages of jobs, with how their replicas stand."""
-        tasks = await self._store.tasks(view, [job.id for job in jobs], 0)
-        return [job_message(job, [task for task in tasks if task.key.job == job.id]) for job in jobs]
+        counts = await self._store.counts(view, [job.id for job in jobs])
+        return [job_message(job, counts.get(job.id, {})) for job in jobs]
 
 
 def _taken(job: Job | Problem) -> Job:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from pf_job.jobs.domain import Happening, Job, JobFilter, Task, TaskKey
+from pf_job.jobs.domain import Counts, Happening, Job, JobFilter, Task, TaskKey
 from pf_job.jobs.spans import Turns
 from pf_job.jobs.states import Stage
 from pf_kit.unit import Change, View
@@ -80,6 +80,9 @@ class JobStore(Protocol):
 
     async def tasks(self, view: View, ids: Sequence[str], attempt: int) -> Sequence[Task]:
         """Tasks of jobs by key: of one attempt, or of all if it is 0."""
+
+    async def counts(self, view: View, ids: Sequence[str]) -> Mapping[str, Counts]:
+        """How many replicas of the attempts that jobs are at stand where, by job; without jobs that have none."""
 
     async def put_tasks(self, change: Change, tasks: Sequence[Task]) -> None:
         """Keeps tasks, in the place of those that there are."""

@@ -36,6 +36,7 @@ from pf_job.specs.defaults import (
 from pf_job.specs.domain import DEFAULT_QUEUE, FilesystemMount, JobSpec, JobType
 from pf_kit.principal import Principal
 
+LONGEST_USER = 63
 MOST_VIOLATIONS = 100
 """More are not told: nobody reads them."""
 
@@ -112,6 +113,8 @@ def _owner(caller: Principal, draft: Draft) -> str:
         return caller.name
     if not caller.root:
         raise PermissionDenied(f"only root may run jobs for others, here for {draft.owner[:63]!r}")
+    if not (draft.owner.isascii() and draft.owner.isalnum() and len(draft.owner) <= LONGEST_USER):
+        raise InvalidArgument.of(Violation("owner", "must be the name of a user"))
     return draft.owner
 
 

@@ -145,6 +145,16 @@ from tasks
 where job = any ($1) and ($2 = 0 or attempt = $2)
 order by job, attempt, role, index, restart
 
+-- counts --
+select job, role, state, count(*)
+from (
+    select distinct on (job, role, index) job, role, tasks.state
+    from tasks join lives on lives.id = tasks.job and lives.attempt = tasks.attempt
+    where job = any ($1)
+    order by job, role, index, restart desc
+) as last
+group by job, role, state
+
 -- put_tasks --
 insert into tasks (
     job, attempt, role, index, restart, state, message, machine, status, signal, accelerators, ports, start_time,
