@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from bench.bench_job import PATIENCE, Site, job, of
+from bench.bench_job_site import PATIENCE, Site, job, of
 from bench.report import Parts, run
 from fixtures_jobs import METHODS
 from paddleflow.channel import open_channel
@@ -69,9 +69,7 @@ async def shards(stack: Site) -> list[Figure]:
         call = Caller(channel, await token(stack), "", METHODS)
         await opened(call, "numbers", total=MOST)
         alone = await together(call, "numbers", 1)
-        used = stack.processor_seconds()
-        few = await together(call, "numbers", TRAINERS)
-        used = stack.processor_seconds() - used
+        few, load = await asyncio.gather(together(call, "numbers", TRAINERS), stack.load(SECONDS))
         many = await together(call, "numbers", MANY)
         large = await opened(call, "shuffled", total=MOST, seed=1)
         shuffled = await together(call, "shuffled", TRAINERS)
@@ -82,7 +80,7 @@ async def shards(stack: Site) -> list[Figure]:
         rate("one trainer", alone),
         rate(f"{TRAINERS} trainers", few, at_least=500.0),
         latency(f"{TRAINERS} trainers", few),
-        Figure("processor of the services and of Postgres for each of these", used / len(few) * 1000, "ms"),
+        Figure("processor of the services and of Postgres for each of these", load * 10 * SECONDS / len(few), "ms"),
         rate(f"{MANY} trainers", many, at_least=500.0),
         latency(f"{MANY} trainers", many),
         rate(f"{TRAINERS} trainers, {MOST:,} shards in an order of chance", shuffled, at_least=500.0),
