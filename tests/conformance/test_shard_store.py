@@ -122,6 +122,16 @@ async def test_items_are_found_by_their_places(kept: Kept) -> None:
     assert list(await shards.items(database.newest, DatasetKey("j", "e"), 0, 5)) == []
 
 
+async def test_many_items_are_found_wherever_they_lie(kept: Kept) -> None:
+    database, _, shards = kept
+    items = [str(place) for place in range(1234)]
+    async with database.change(job_lock("j")) as change:
+        await shards.add(change, replace(dataset("e"), plan=Plan(total=1234)), items)
+    for first, count in ((0, 1), (99, 2), (100, 100), (150, 300), (1200, 34), (1233, 5), (0, 1234)):
+        found = await shards.items(database.newest, DatasetKey("j", "e"), first, count)
+        assert list(found) == items[first : first + count]
+
+
 async def test_shards_are_replaced_found_and_forgotten(kept: Kept) -> None:
     database, _, shards = kept
     first, second, failed = (

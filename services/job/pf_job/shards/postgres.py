@@ -13,6 +13,8 @@ from pf_kit.postgres.queries import load_queries
 from pf_kit.postgres.views import Row, rows
 from pf_kit.unit import Change, View
 
+PART = 100
+"""Items in a row."""
 SHARD_COLUMNS = 12
 """Of `_shard_values`."""
 
@@ -32,15 +34,17 @@ class PostgresShardStore:
     async def add(self, change: Change, dataset: Dataset, items: Sequence[str]) -> None:
         await rows(change).execute(self._sql["add"], *_whole(dataset))
         if items:
-            await rows(change).execute(self._sql["add_items"], dataset.key.job, dataset.key.name, list(items))
+            await rows(change).execute(self._sql["add_items"], dataset.key.job, dataset.key.name, list(items), PART)
 
     async def keep(self, change: Change, dataset: Dataset, shards: Sequence[Shard], gone: Sequence[Place]) -> None:
         columns = _columns([_shard_values(shard) for shard in shards]) if shards else [[]] * SHARD_COLUMNS
         await rows(change).execute(self._sql["keep"], *_standing(dataset), *columns, *_places(gone))
 
     async def items(self, view: View, key: DatasetKey, first: int, count: int) -> Sequence[str]:
-        found = await rows(view).fetch(self._sql["items"], key.job, key.name, first, count)
-        return [row["item"] for row in found]
+        part, last = first // PART, (first + count - 1) // PART
+        found = await rows(view).fetch(self._sql["items"], key.job, key.name, part, last)
+        items = [item for row in found for item in row["items"]]
+        return items[first - part * PART :][:count]
 
     async def named(
         self, view: View, key: DatasetKey, places: Sequence[Place], requests: Sequence[str]

@@ -14,9 +14,10 @@ insert into datasets (
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
 
 -- add_items --
-insert into items (job, dataset, place, item)
-select $1, $2, place - 1, item
+insert into items (job, dataset, part, items)
+select $1, $2, (place - 1) / $4::bigint, array_agg(item order by place)
 from unnest($3::text[]) with ordinality as given (item, place)
+group by 3
 
 -- keep --
 -- One statement, since trainers wait for it.
@@ -44,10 +45,7 @@ set epoch = excluded.epoch, state = excluded.state, failures = excluded.failures
     request = excluded.request, until = excluded.until
 
 -- items --
-select item
-from items
-where job = $1 and dataset = $2 and place >= $3 and place < $3 + $4
-order by place
+select items from items where job = $1 and dataset = $2 and part between $3 and $4 order by part
 
 -- named --
 select shards.*

@@ -54,9 +54,10 @@ create index shards_requests on shards (job, dataset, request) where state = 'le
 create table items (
     job text collate "C" not null,
     dataset text collate "C" not null,
-    place bigint not null,
-    item text not null,
-    primary key (job, dataset, place),
+    part bigint not null,
+    items text[] not null,
+    primary key (job, dataset, part),
     foreign key (job, dataset) references datasets on delete cascade
 );
 comment on table items is 'What a dataset consists of, if it is more than a number of records.';
+comment on column items.part is 'A hundred items each: a row for each item would take seconds to write.';
