@@ -36,7 +36,7 @@ def find(base: str, temporary: str) -> Containment:
     """Tries: makes the namespaces, and mounts what every replica has."""
     namespaces = SEPARATE if os.geteuid() == 0 else SEPARATE | Namespace.USERS
     failure = _try(namespaces, base, temporary)
-    return Containment(Namespace.NONE, f"{failure}; {_remedy()}") if failure else Containment(namespaces)
+    return Containment(Namespace.NONE, f"{failure}; {_remedy(namespaces)}") if failure else Containment(namespaces)
 
 
 def _try(namespaces: Namespace, base: str, temporary: str) -> str:
@@ -71,8 +71,9 @@ def _child(namespaces: Namespace, base: str, temporary: str, uid: int, gid: int,
         os._exit(0)
 
 
-def _remedy() -> str:
-    for name, forbidding, allowing in RESTRICTIONS:
+def _remedy(namespaces: Namespace) -> str:
+    # They are of the kernel, so that they also stand in containers, whose root they do not concern.
+    for name, forbidding, allowing in RESTRICTIONS if namespaces & Namespace.USERS else ():
         path = Path("/proc/sys") / name.replace(".", "/")
         if path.exists() and path.read_text().strip() == forbidding:
             return f"allow it with: sysctl -w {name}={allowing}"
