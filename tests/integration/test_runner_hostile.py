@@ -338,6 +338,14 @@ async def test_tenants_have_users_of_their_own(place: tuple[LocalSite, LocalRunt
         assert ids == ["1750000000\n" * 3, "1750000001\n" * 3, "1750000000\n" * 3]
 
 
+async def test_the_user_of_a_tenant_has_a_name_and_a_home(place: tuple[LocalSite, LocalRuntime]) -> None:
+    site, runtime = place
+    if not os.geteuid() and not await obstacle(site):
+        assert await said(runtime, "id -un; grep -c ^root: /etc/passwd", tenant="ada") == "pf-ada\n1\n"
+        assert await said(runtime, "id -un; eval cd ~$(id -un); pwd", tenant="ev:e\n") == "pf-ev_e_\n/tmp\n"
+    assert Path("/etc/passwd").read_text().count("pf-ada") == 0
+
+
 async def test_it_goes_on_in_spite_of_clients_that_talk_nonsense(place: tuple[LocalSite, LocalRuntime]) -> None:
     site, runtime = place
     await runtime.machines()

@@ -61,6 +61,8 @@ class Birth:
     base: str
     hidden: tuple[str, ...]
     sealed: tuple[str, ...]
+    users: str
+    """The file in which its own user has a name; empty if it has one anyway."""
     namespaces: Namespace
     files_limit: tuple[int, int]
     started: int
@@ -146,7 +148,7 @@ def _start(birth: Birth) -> int:
     if birth.namespaces & Namespace.MOUNTS:
         wishes = [Wish(mount.source, mount.target, mount.read_only, mount.identity) for mount in birth.order.mounts]
         try:
-            build(birth.base, birth.own_path, wishes, birth.hidden, birth.sealed)
+            build(birth.base, birth.own_path, wishes, birth.hidden, birth.sealed, birth.users)
         except Unmountable as problem:
             raise Failed(NOT_STARTED, str(problem)) from problem
         except OSError as problem:

@@ -14,6 +14,7 @@ ROOT = "root"
 LOCK = "lock"
 SOCKET = "socket"
 TENANTS = "tenants"
+ACCOUNTS = "accounts"
 RUNNER_LOG = "runner.log"
 
 RECORD = "record"

@@ -27,6 +27,7 @@ WHOLE = Mounting.BIND | Mounting.RECURSIVE
 # Opened in the namespace in which they are mounted, the kernel wants it so.
 HANDLE = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 HARMLESS = Mounting.NO_SETUID | Mounting.NO_DEVICES
+USERS = "/etc/passwd"
 
 
 class Files:
@@ -53,8 +54,12 @@ def _entry(entry: os.DirEntry[str]) -> Entry:
     return Entry(entry.name, Kind.FOLDER if entry.is_dir() else Kind.FILE)
 
 
-def build(base: str, own: str, wishes: Sequence[Wish], hidden: Sequence[str], sealed: Sequence[str]) -> None:
+def build(
+    base: str, own: str, wishes: Sequence[Wish], hidden: Sequence[str], sealed: Sequence[str], users: str = ""
+) -> None:
     """Gives this process a root with these folders, on the empty folder `base`; `own` is for temporary files.
+
+    `users` is a file that stands for that of the machine's users, if it has one.
 
     Raises Unmountable.
     """
@@ -64,7 +69,14 @@ def build(base: str, own: str, wishes: Sequence[Wish], hidden: Sequence[str], se
     mount(None, "/", None, Mounting.RECURSIVE | Mounting.PRIVATE)
     for step in steps:
         _do(step, base, temporary, sources)
+    if users and _is_file(base + USERS):
+        mount(users, base + USERS, None, Mounting.BIND)
     enter_root(base)
+
+
+def _is_file(path: str) -> bool:
+    """A link would lead elsewhere from here."""
+    return os.path.isfile(path) and not os.path.islink(path)
 
 
 def _opened(wish: Wish) -> int:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from pf_job.runtimes.local import accelerators, files, groups, init, layout, limits, mounts, records
 from pf_job.runtimes.local.accelerators import Accelerators
+from pf_job.runtimes.local.accounts import HOME, Accounts
 from pf_job.runtimes.local.containment import Containment
 from pf_job.runtimes.local.groups import Trees
 from pf_job.runtimes.local.init import Birth
@@ -61,6 +62,7 @@ class Starter:
         self._site = site
         self._tenants = tenants
         """None where all run as the user of the runner."""
+        self._accounts = Accounts(f"{site.data}/{layout.ACCOUNTS}")
         self._devices = devices
         self._slots = slots
 
@@ -131,6 +133,7 @@ class Starter:
                 base=f"{site.data}/{layout.ROOT}",
                 hidden=(site.data, *site.hidden),
                 sealed=tuple(site.trees.places) if uid is None else (),
+                users="" if uid is None else self._accounts.file(uid, order.tenant),
                 namespaces=site.containment.namespaces,
                 files_limit=site.files_limit,
                 started=time.time_ns() // 1_000,
@@ -154,9 +157,9 @@ class Starter:
         return order.processes is not None and self._tenants is not None and "pids" not in self._site.trees.enforced
 
     def _program(self, order: Order, uid: int | None, devices: tuple[int, ...], slot: Slot) -> Program:
-        home = pwd.getpwuid(os.geteuid()).pw_dir if uid is None else "/tmp"  # noqa: S108 - the replica's own
+        home = pwd.getpwuid(os.geteuid()).pw_dir if uid is None else HOME
         is_alone = uid is not None or self._site.containment.namespaces
-        temporary = "/tmp" if is_alone else slot.path  # noqa: S108 - as above
+        temporary = "/tmp" if is_alone else slot.path  # noqa: S108 - the replica's own
         standard = {"PATH": PATH, "HOME": home, "LANG": "C.UTF-8", "TMPDIR": temporary}
         return Program(
             argv=order.argv,
