@@ -6,20 +6,19 @@ import asyncio
 import os
 import platform
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 from paddleflow.problems import InvalidArgument
 from pf_job.runtimes.local import layout, logs, translate, usage
 from pf_job.runtimes.local.client import COMMAND, Client
+from pf_job.runtimes.local.noticing import Notices
 from pf_job.runtimes.local.settings import RunnerSettings
 from pf_job.runtimes.port import Launch, LogRange, Machine, Refused, ReplicaKey, Sighting, Usage
 
 BATCH = 16
 """Replicas that the runner starts, or stops, before it looks at anything else."""
-PAUSE = 0.02
-"""Seconds between two looks at a log that is followed."""
-
 LEAST_CPU, LEAST_MEMORY = 20_000, 20 * 2**30
 """What a smaller machine counts as: what jobs take is their share of it, and no wall. The queue that an installation
 begins with may have as much, and all that it admits can start."""
@@ -36,6 +35,7 @@ class LocalRuntime:
         self._data = data.resolve()
         self._client = Client(self._data, settings, command)
         self._machine = machine or platform.node()
+        self._notices = Notices()
 
     async def start(self, launches: Sequence[Launch]) -> Sequence[Refused]:
         refused: list[Refused] = []
@@ -77,11 +77,10 @@ class LocalRuntime:
 
     async def wait_log(self, key: ReplicaKey, offset: int, patience: int) -> None:
         folder = self._folder(key)
-        deadline = asyncio.get_running_loop().time() + patience / 1e6
-        while logs.size(folder) <= offset and not logs.is_over(folder):
-            if asyncio.get_running_loop().time() >= deadline:
-                return
-            await asyncio.sleep(PAUSE)
+        with self._notices.of([folder / layout.LOG, folder / layout.RECORD]) as change, suppress(TimeoutError):
+            async with asyncio.timeout(patience / 1e6):
+                while logs.size(folder) <= offset and not logs.is_over(folder):
+                    await change()
 
     async def usage(self, key: ReplicaKey) -> Usage:
         return await asyncio.to_thread(usage.read, self._folder(key))
@@ -103,6 +102,7 @@ class LocalRuntime:
 
     async def close(self) -> None:
         """Lets go of the runner. Replicas go on."""
+        self._notices.close()
         await self._client.close()
 
     async def _ask(self, what: str, keys: Sequence[ReplicaKey]) -> None:

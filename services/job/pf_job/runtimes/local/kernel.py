@@ -42,6 +42,7 @@ PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
 KEEP_SIZE_AND_PUNCH = 3
+WRITTEN, REMOVED = 0x2, 0x400
 LOCKED_FLAGS = 0x2 | 0x4 | 0x8 | 0x400 | 0x800 | 0x200000
 """Flags of a mount that a remount has to repeat: nosuid, nodev, noexec, noatime, nodiratime, relatime."""
 ST_RELATIME = 0x1000
@@ -139,6 +140,21 @@ def forbid_new_privileges() -> None:
 def forbid_inspection() -> None:
     """Lets no other process of the same user look into this one."""
     _prctl(PR_SET_DUMPABLE, 0)
+
+
+def new_notices() -> int:
+    """A handle from which can be read what happens to files."""
+    return _checked(LIBC.inotify_init1(ctypes.c_int(os.O_NONBLOCK | os.O_CLOEXEC)), "inotify")
+
+
+def notice_file(notices: int, file: str) -> int:
+    """Has it told that a file grows, or is gone; the number that the file has there."""
+    events = ctypes.c_uint32(WRITTEN | REMOVED)
+    return _checked(LIBC.inotify_add_watch(ctypes.c_int(notices), ctypes.c_char_p(os.fsencode(file)), events), file)
+
+
+def forget_file(notices: int, number: int) -> None:
+    _checked(LIBC.inotify_rm_watch(ctypes.c_int(notices), ctypes.c_int(number)), "inotify")
 
 
 def punch_hole(handle: int, offset: int, length: int) -> None:

@@ -73,5 +73,6 @@ def is_over(folder: Path) -> bool:
     try:
         book = records.read((folder / layout.RECORD).read_bytes())
     except FileNotFoundError:
-        return True
+        # A replica that is just being started has a log before it has a record.
+        return not (folder / layout.LOG).exists()
     return book.ending is not None or book.forgotten
