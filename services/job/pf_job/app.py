@@ -64,7 +64,7 @@ QUEUE = "queue"
 DRIVING = "driving"
 """The lease of the instance that drives jobs."""
 IDENTITY = Identity(NAME, version("paddleflow-server"), files("pf_job") / "sql" / "migrations", encode)
-SPECS_KEPT = 500
+SPECS_KEPT = 2_000
 """Specs of jobs that were read last, of up to some 100 KiB each, usually less than 1 KiB."""
 
 

@@ -37,6 +37,9 @@ M = TypeVar("M", spec_pb2.JobSpec, spec_pb2.Member)
 PRIORITIES = {priority: spec_pb2.Priority.Value(f"PRIORITY_{priority.name}") for priority in Priority}
 FRAMEWORKS = {framework: spec_pb2.Framework.Value(f"FRAMEWORK_{framework.name}") for framework in Framework}
 ROLES = {role: spec_pb2.Role.Value(f"ROLE_{role.name}") for role in Role}
+PRIORITY_OF = {number: priority for priority, number in PRIORITIES.items()}
+FRAMEWORK_OF = {number: framework for framework, number in FRAMEWORKS.items()}
+ROLE_OF = {number: role for role, number in ROLES.items()}
 
 _SECONDS = 315_576_000_000
 """What a Duration may hold, either way."""
@@ -61,7 +64,7 @@ def given_spec(message: spec_pb2.JobSpec) -> JobSpec:
         id=message.id,
         name=message.name,
         work=_work_of(message),
-        framework=_ours(message.framework, FRAMEWORKS),
+        framework=FRAMEWORK_OF.get(message.framework),
         members=tuple(_member_of(member) for member in message.members),
         retry=_retry_of(message.retry),
         limits=_limits_of(message.limits),
@@ -84,7 +87,7 @@ def spec_message(spec: JobSpec) -> spec_pb2.JobSpec:
 def _member_of(message: spec_pb2.Member) -> Member:
     return Member(
         # A member without a role has the one that no framework takes.
-        role=_ours(message.role, ROLES) or Role.MAIN,
+        role=ROLE_OF.get(message.role, Role.MAIN),
         replicas=message.replicas,
         max_replicas=message.max_replicas,
         replica_step=message.replica_step,
@@ -108,7 +111,7 @@ def _work_of(message: spec_pb2.JobSpec | spec_pb2.Member) -> Work:
     return Work(
         labels=dict(message.labels),
         annotations=dict(message.annotations),
-        scheduling_policy=SchedulingPolicy(queue=policy.queue, priority=_ours(policy.priority, PRIORITIES)),
+        scheduling_policy=SchedulingPolicy(queue=policy.queue, priority=PRIORITY_OF.get(policy.priority)),
         flavour=_flavour_of(message.flavour),
         limit_flavour=LimitFlavour(none=message.limit_flavour.none, flavour=_flavour_of(message.limit_flavour.flavour)),
         fs=_mount_of(message.fs) if _is_set(message.fs) else None,
@@ -304,10 +307,6 @@ def _is_json(value: Value) -> bool:
 def _is_set(message: Message) -> bool:
     """True if anything is said in it: an empty object means the same as none."""
     return bool(message.ListFields())
-
-
-def _ours(value: int, values: Mapping[E, int]) -> E | None:
-    return next((ours for ours, theirs in values.items() if theirs == value), None)
 
 
 def _camel(field: str) -> str:
