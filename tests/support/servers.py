@@ -196,6 +196,9 @@ class ValkeyServer:
             self._socket,
             "--save",
             "",
+            # As the one that is shipped has it.
+            "--hz",
+            "4",
             "--dir",
             self.folder,
         ]
