@@ -6,10 +6,11 @@ import asyncio
 import os
 import struct
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pf_job.runtimes.local.kernel import forget_file, new_notices, notice_file
 
@@ -21,7 +22,7 @@ NOTICE = struct.Struct("iIII")
 """Which file, what happened, two numbers of no use here, the length of what follows; from <linux/inotify.h>."""
 PIECE = 65_536
 
-Wait = Callable[[], Awaitable[None]]
+Wait = Callable[[], Coroutine[Any, Any, None]]
 """Waits for a change, or for a while."""
 
 
