@@ -16,7 +16,7 @@ from google.protobuf.message import Message
 from paddleflow.auth.v1 import auth_pb2_grpc
 from paddleflow.common.v1 import info_pb2_grpc
 from paddleflow.fs.v1 import fs_pb2_grpc
-from paddleflow.job.v1 import job_pb2_grpc, statistics_pb2_grpc
+from paddleflow.job.v1 import job_pb2_grpc, shard_pb2_grpc, statistics_pb2_grpc
 from paddleflow.problems import Problem, TokenMissing, TokenRevoked
 from paddleflow.queue.v1 import admission_pb2_grpc, cluster_pb2_grpc, queue_pb2_grpc
 from paddleflow.status import DETAILS_KEY, encode, status_code, status_message
@@ -24,6 +24,7 @@ from support.fake_admission import Admission
 from support.fake_filesystems import Filesystems
 from support.fake_jobs import Jobs
 from support.fake_services import Audit, Auth, Clusters, Flavours, Grants, Info, Queues, Stream, Users, World
+from support.fake_shards import Shards
 from support.fake_statistics import Statistics
 
 R = TypeVar("R")
@@ -67,6 +68,7 @@ class FakePaddleFlow:
                 Filesystems,
             ),
             (job_pb2_grpc.add_JobServiceServicer_to_server, job_pb2_grpc.JobServiceServicer, Jobs),
+            (shard_pb2_grpc.add_ShardServiceServicer_to_server, shard_pb2_grpc.ShardServiceServicer, Shards),
             (
                 statistics_pb2_grpc.add_StatisticsServiceServicer_to_server,
                 statistics_pb2_grpc.StatisticsServiceServicer,

@@ -14,7 +14,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from paddleflow.auth.v1 import auth_pb2
 from paddleflow.common.v1 import info_pb2
 from paddleflow.fs.v1 import fs_pb2
-from paddleflow.job.v1 import job_pb2, statistics_pb2
+from paddleflow.job.v1 import job_pb2, shard_pb2, statistics_pb2
 from paddleflow.problems import Problem, QueueExists, QueueNotFound, StaleRevision, UserNotFound, WrongPassword
 from paddleflow.queue.v1 import admission_pb2, cluster_pb2, queue_pb2, workload_pb2
 
@@ -56,6 +56,10 @@ class World:
     """By job."""
     happenings: dict[str, list[job_pb2.Happening]] = field(default_factory=dict)
     """By job."""
+    datasets: dict[str, dict[str, shard_pb2.Dataset]] = field(default_factory=dict)
+    """By job and name."""
+    shards: list[shard_pb2.ShardStatus] = field(default_factory=list)
+    """Of each dataset."""
     statistics: dict[str, statistics_pb2.GetJobStatisticsResponse] = field(default_factory=dict)
     """By job."""
     series: dict[str, statistics_pb2.GetJobSeriesResponse] = field(default_factory=dict)

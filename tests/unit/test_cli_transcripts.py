@@ -20,6 +20,7 @@ from support.fake_admission import occupy
 from support.fake_jobs import employ
 from support.fake_paddleflow import FakePaddleFlow
 from support.fake_services import BEGAN
+from support.fake_shards import share_out
 from support.fake_statistics import measure
 
 FOLDER = Path(__file__).with_name("transcripts")
@@ -58,6 +59,7 @@ def test_commands_look_as_written_down(fake: FakePaddleFlow, command_line: Comma
     occupy(fake.world)
     employ(fake.world)
     measure(fake.world)
+    share_out(fake.world)
     path = FOLDER / f"{name}.txt"
     written = path.read_text()
     replayed = replay(command_line, written).replace(version("paddleflow"), "2.0.0.dev0")

@@ -151,7 +151,7 @@ def test_the_last_shard_of_a_pass_begins_the_next() -> None:
 def test_when_all_passes_are_complete_there_is_nothing_more() -> None:
     page = sheet(dataset(1, handed=1, epoch=1), leased())
     assert page.finish(Lease(1, 0, 1))
-    assert (page.dataset.over, page.dataset.todo, page.dataset.leased) == (True, 0, 0)
+    assert (page.dataset.over, page.dataset.todo, page.dataset.leased, page.dataset.done) == (True, 0, 0, 1)
     assert page.lease(Wish(ADA)) == Over()
     assert page.lease(Wish(ADA, pass_=1)) == Over()
 

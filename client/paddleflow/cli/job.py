@@ -12,6 +12,7 @@ from paddleflow.cli.job_change import create, delete, job_document, stop, update
 from paddleflow.cli.job_events import events
 from paddleflow.cli.job_explain import explain
 from paddleflow.cli.job_logs import logs
+from paddleflow.cli.job_shards import shards
 from paddleflow.cli.job_submit import submit
 from paddleflow.cli.job_tables import DETAILS, field_names, job_table, task_table, whole_table
 from paddleflow.cli.job_top import top
@@ -128,5 +129,5 @@ def tasks(
     invocation.printer.list(task_table(page.items), "task", page.next_token)
 
 
-for command in (create, delete, events, explain, logs, stop, submit, top, update, wait):
+for command in (create, delete, events, explain, logs, shards, stop, submit, top, update, wait):
     job.add_command(command)

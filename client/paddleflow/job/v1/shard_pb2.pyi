@@ -88,7 +88,7 @@ class Dataset(_message.Message):
     shards: _builtins.int
     """Output only. How many shards it has."""
     pass_number: _builtins.int
-    """Output only. The pass under way, from 1; more than `passes` when it is over."""
+    """Output only. The pass under way, from 1; more than `passes` when it is over. The counts are those of the last pass then."""
     todo: _builtins.int
     """Output only. Shards of this pass that are to be leased."""
     leased: _builtins.int

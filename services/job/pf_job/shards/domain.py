@@ -163,7 +163,9 @@ def begun_anew(dataset: Dataset, pass_: int, now: datetime) -> Dataset:
 
 
 def closed(dataset: Dataset) -> Dataset:
-    """The dataset in its next pass, if the one under way is complete."""
+    """The dataset in its next pass, if the one under way is complete. The counts of the last one stay."""
     if dataset.over or dataset.done + dataset.failed < dataset.plan.shards:
         return dataset
+    if dataset.pass_ == dataset.plan.passes:
+        return replace(dataset, pass_=dataset.pass_ + 1)
     return replace(dataset, pass_=dataset.pass_ + 1, handed=0, returned=0, done=0, failed=0)
