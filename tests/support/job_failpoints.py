@@ -37,6 +37,8 @@ class JobPoint(StrEnum):
 
     SUBMIT = "submit"
     SUBMITTED = "submitted"
+    REVISE = "revise"
+    REVISED = "revised"
     RELEASE = "release"
     RELEASED = "released"
     RESIZE = "resize"
@@ -74,6 +76,11 @@ class FailingAdmission(RemoteAdmission):
         found = await super().submit(wishes)
         self._passed(JobPoint.SUBMITTED)
         return found
+
+    async def revise(self, wishes: Sequence[Wish]) -> None:
+        self._passed(JobPoint.REVISE)
+        await super().revise(wishes)
+        self._passed(JobPoint.REVISED)
 
     async def release(self, given: Sequence[GivenBack]) -> Mapping[AttemptKey, Grant]:
         self._passed(JobPoint.RELEASE)

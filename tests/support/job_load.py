@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Protocol
+from uuid import uuid4
 
 from google.protobuf.message import Message
 
@@ -31,6 +32,8 @@ SETTLING = 60.0
 """Seconds in which all jobs end once no more come."""
 MARK = "/marks"
 """Where a replica sees the folder in which it leaves its lines."""
+TOLD = "$PF_JOB_TOKEN $PADDLE_PSERVERS_IP_PORT_LIST $PADDLE_TRAINER_ENDPOINTS"
+"""What a line tells: which start of which replica it is, and of a crew who listens where."""
 OVER = frozenset(
     {
         job_pb2.JOB_STATE_SUCCEEDED,
@@ -67,6 +70,10 @@ class Kind:
     """Trainers of an elastic job; 0 if it has none."""
     together: bool = False
     """True if all trainers are started again when their number changes."""
+    staged: bool = False
+    """True if it has a master, which is started before its servers, and these before its trainers."""
+    forgiving: bool = False
+    """True if a trainer that fails is started again."""
 
 
 SUCCEEDED, FAILED, TERMINATED = (
@@ -74,6 +81,8 @@ SUCCEEDED, FAILED, TERMINATED = (
     job_pb2.JOB_STATE_FAILED,
     job_pb2.JOB_STATE_TERMINATED,
 )
+CLUMSY = f'done="{MARK}/$PF_JOB_ID.$PADDLE_TRAINER_ID"; test -e "$done" || {{ touch "$done"; exit 3; }}'
+"""Fails when it runs for the first time."""
 KINDS = (
     Kind("single", "sleep 0.05", SUCCEEDED),
     Kind("failing", "exit 3", FAILED),
@@ -89,7 +98,10 @@ KINDS = (
     Kind("elastic", "sleep 2", SUCCEEDED, most=14),
     Kind("taker", "sleep 0.1", SUCCEEDED, queue="high", cores=1200),
     Kind("collective", "sleep 0.4", SUCCEEDED, most=5, together=True),
+    Kind("crew", "sleep 0.2", SUCCEEDED, staged=True),
+    Kind("clumsy", CLUMSY, SUCCEEDED, staged=True, forgiving=True),
 )
+PRIORITIES = (spec_pb2.PRIORITY_LOW, spec_pb2.PRIORITY_NORMAL, spec_pb2.PRIORITY_HIGH)
 
 
 @dataclass
@@ -123,6 +135,17 @@ class Load:
             if kind.stopped:
                 await asyncio.sleep(self.chance.choice((0, 0, 0.05, 0.2)))
                 await self.service.call(job_pb2.StopJobRequest(id=made.id, now=self.chance.random() < 0.5))
+            await self._rank()
+
+    async def _rank(self) -> None:
+        """Changes the priority of somebody, if that one waits."""
+        others = [made for made in self.jobs.values() if made.over is None and made.kind.queue == "low"]
+        if others:
+            request = job_pb2.UpdateJobRequest(
+                id=self.chance.choice(others).id, priority=self.chance.choice(PRIORITIES), request_id=uuid4().hex
+            )
+            with suppress(JobStateConflict, JobNotFound):
+                await self.service.call(request)
 
     @property
     def open(self) -> int:
@@ -145,7 +168,7 @@ class Load:
 
     def _spec(self, made: Made) -> spec_pb2.JobSpec:
         kind = made.kind
-        mark = f"echo started >> {MARK}/{made.id}; "
+        mark = f"echo started {TOLD} >> {MARK}/{made.id}; "
         spec = spec_pb2.JobSpec(
             id=made.id,
             command=f"{mark}{kind.script}" if kind.script else "",
@@ -161,6 +184,13 @@ class Load:
             spec.members.add(role=spec_pb2.ROLE_WORKER, replicas=2, max_replicas=kind.most)
         if kind.most and not kind.together:
             spec.members.add(role=spec_pb2.ROLE_PSERVER, replicas=1, command=f"{mark}sleep 1000")
+        if kind.staged:
+            spec.framework = spec_pb2.FRAMEWORK_PADDLE
+            spec.members.add(role=spec_pb2.ROLE_WORKER, replicas=2)
+            for role in (spec_pb2.ROLE_PSERVER, spec_pb2.ROLE_MASTER):
+                spec.members.add(role=role, replicas=1, command=f"{mark}sleep 1000")
+        if kind.forgiving:
+            spec.env["PF_JOB_RESTART_POLICY"] = "OnFailure"
         if kind.kept_ms:
             spec.limits.kept.FromMilliseconds(kind.kept_ms)
         if kind.retries:
