@@ -136,6 +136,12 @@ def test_waiting_ends_with_the_status_of_the_job(line: CommandLine, command: str
     assert line.run(f"job wait {id_}").exit_code == status
 
 
+def test_it_is_told_what_the_machine_knows_of_an_end(line: CommandLine) -> None:
+    result = line.run(f"job submit --wait {SMALL} -- no-such-program")
+    assert result.exit_code == 127
+    assert result.stdout.endswith("] failed: the program no-such-program was not found\n")
+
+
 def test_a_wait_ends_with_one_for_what_was_stopped_and_as_shells_do_for_a_kill(line: CommandLine, held: str) -> None:
     stopped = submitted(line, f"--queue {held} -- true")
     assert line.output(f"job stop {stopped}") == f"jobid[{stopped}] stop success\n"
@@ -233,9 +239,9 @@ def test_replicas_and_what_happened_are_told(line: CommandLine) -> None:
 def test_it_is_explained_why_a_job_waits(line: CommandLine, held: str) -> None:
     id_ = submitted(line, f"-q {held} -n slow -- true")
     deadline = time.monotonic() + PATIENCE
-    while not ("queue-held" in (told := line.output(f"job explain {id_}")) and "is pending" in told):
+    while not ("queue-held" in (told := line.output(f"job explain {id_}")) and "has been pending" in told):
         assert time.monotonic() < deadline, told
-    assert told.startswith(f"{id_} (slow) is pending since ")
+    assert told.startswith(f"{id_} (slow) has been pending for ")
     [row] = json.loads(line.output(f"job explain {id_} -o json"))
     assert (row["status"], row["admission"]["reason"]) == ("pending", "queue-held")
     assert "queue\treason\tqueue-held" in line.output(f"job explain {id_} -o text")

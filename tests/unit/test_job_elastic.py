@@ -175,7 +175,7 @@ async def test_all_of_a_collective_are_started_again_when_one_is_lost() -> None:
         assert [new.key.restart for new in crew] == [old.key.restart + 1 for old in before]
         states = Counter(task.state for task in await rig.tasks())
         assert states == {TaskState.STOPPED: 4, TaskState.LOST: 1, TaskState.RUNNING: 3}
-        assert (await what(rig))[-1] == "regrouping worker 1 its machine is gone; all are started again"
+        assert (await what(rig))[-1] == "regrouping worker 1: its machine is gone; all are started again"
 
 
 async def test_those_that_fall_with_another_are_not_blamed() -> None:

@@ -90,8 +90,9 @@ def _headline(job: Job, now: datetime) -> str:
     name = f" ({job.spec.name})" if job.spec.name not in ("", job.id) else ""
     if job.state.over:
         return f"{job.id}{name} is over: {job.state}"
-    what = "runs" if job.state is JobState.RUNNING else f"is {job.state}"
-    return f"{job.id}{name} {what} since {lasting(now - since)}" if since else f"{job.id}{name} {what}"
+    if since is None:
+        return f"{job.id}{name} is {job.state}"
+    return f"{job.id}{name} has been {job.state} for {lasting(now - since)}"
 
 
 def _facts(job: Job) -> Iterator[tuple[str, str]]:

@@ -80,12 +80,12 @@ def exit_status(job: Job, tasks: Iterable[Task]) -> int:
 
 
 def _last(paddleflow: PaddleFlow, id_: str) -> Job:
-    """The job once it is over; tells of each change until then."""
+    """The job once it is over; tells of each change before."""
     with _progress() as tell:
         for job in paddleflow.jobs.follow(id_):
-            tell(_words(job))
             if job.state.over:
                 return job
+            tell(_words(job))
     raise JobNotFound(f"no job {id_!r}")
 
 

@@ -81,8 +81,10 @@ def outcome(task: Task) -> str:
 
 def said(task: Task, crew: Sequence[Task]) -> str:
     """Which replica ended, and how."""
-    name = f"{task.key.role} {task.key.index}" if len(crew) > 1 else "it"
-    return f"{name} {task.message or outcome(task)}"
+    name = f"{task.key.role} {task.key.index}" if len(crew) > 1 else ""
+    if task.message:
+        return f"{name}: {task.message}" if name else task.message
+    return f"{name or 'it'} {outcome(task)}"
 
 
 def _judge_together(job: Job, tasks: Sequence[Task], crew: Sequence[Task], culprit: Task) -> Judgement:
