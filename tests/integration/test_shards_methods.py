@@ -6,14 +6,12 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from google.protobuf.duration_pb2 import Duration
 
-from fixtures_jobs import METHODS, JobSite
-from paddleflow.channel import open_channel
-from paddleflow.job.v1 import job_pb2, log_pb2, shard_pb2, spec_pb2
+from fixtures_jobs import JobSite
+from paddleflow.job.v1 import job_pb2, shard_pb2, spec_pb2
 from paddleflow.problems import (
     DatasetDiffers,
     DatasetNotFound,
@@ -23,52 +21,16 @@ from paddleflow.problems import (
     TokenRevoked,
 )
 from paddleflow.queue.v1 import queue_pb2
-from support.callers import Caller
 from support.queue_site import PASSWORD
+from support.replicas import Replica, waiting_replica
 
 PATIENCE = 30.0
-TELL = 'echo "$PF_JOB_TOKEN $PF_JOB_ENDPOINT $PF_JOB_NAMESPACE ${PF_JOB_CA-none}"; sleep 1000'
-
-
-class Replica:
-    """A job that told its token, and waits to be stopped."""
-
-    def __init__(self, job: str, told: list[str], call: Caller) -> None:
-        self.job = job
-        self.token, self.endpoint, self.namespace, self.ca = told
-        self.call = replace(call, secret=self.token)
-
-    async def open(self, name: str = "d", **fields: Any) -> shard_pb2.Dataset:
-        given = {"total": 10, "size": 4, **fields}
-        request = shard_pb2.OpenDatasetRequest(dataset=shard_pb2.Dataset(name=name, **given))
-        dataset: shard_pb2.Dataset = (await self.call(request)).dataset
-        return dataset
-
-    async def lease(self, name: str = "d", **fields: Any) -> shard_pb2.LeaseShardResponse:
-        reply: shard_pb2.LeaseShardResponse = await self.call(shard_pb2.LeaseShardRequest(dataset=name, **fields))
-        return reply
-
-
-async def log_of(site: JobSite, job: str) -> str:
-    request = log_pb2.ReadLogRequest(choice=log_pb2.LogChoice(id=job))
-    return b"".join([each.data async for each in site.root.watch(request)]).decode()
 
 
 @pytest.fixture
 async def replica(job_site: JobSite) -> AsyncIterator[Replica]:
-    spec = spec_pb2.JobSpec(command=TELL)
-    spec.flavour.amounts.amounts.update({"cpu": 100, "memory": 2**20})
-    job = (await job_site.root(job_pb2.CreateJobRequest(job=job_pb2.Job(spec=spec)))).job.id
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        assert time.monotonic() < deadline, job_site.process.log
-        running = (await job_site.root(job_pb2.GetJobRequest(id=job))).job.state == job_pb2.JOB_STATE_RUNNING
-        if running and (told := (await log_of(job_site, job)).split()):
-            break
-        await asyncio.sleep(0.02)
-    async with open_channel(told[1], None) as channel:
-        yield Replica(job, told, Caller(channel, "", "", METHODS))
-    await job_site.root(job_pb2.StopJobRequest(id=job, now=True))
+    async with waiting_replica(job_site) as found:
+        yield found
 
 
 async def test_a_replica_is_told_how_to_call(job_site: JobSite, replica: Replica) -> None:
