@@ -22,7 +22,7 @@ from support.job_logs import create, over, running, wrote
 from support.queue_site import PASSWORD
 from support.waiting import eventually
 
-BUSY = "python3 -c 'import time; x = bytearray(64 * 2**20); end = time.time() + {}\nwhile time.time() < end: pass'"
+BUSY = "python3 -c 'import time; x = bytearray(64 * 2**20)\nwhile time.process_time() < {}: pass'"
 PAIR = [spec_pb2.Member(role=spec_pb2.ROLE_WORKER, replicas=2, command="sleep 0.2")]
 
 
@@ -55,8 +55,8 @@ async def test_a_job_that_is_over_has_used_what_it_has(job_site: JobSite) -> Non
     job, (task,) = by_metric(reply.job), reply.tasks
     assert by_metric(task.metrics) == job
     assert (task.attempt, task.role, task.index, task.restart) == (1, spec_pb2.ROLE_MAIN, 0, 0)
-    assert 0.2 < job[pb.METRIC_CPU].total < 3
-    assert 0.1 < job[pb.METRIC_CPU].average <= job[pb.METRIC_CPU].peak * 1.001
+    assert 0.5 < job[pb.METRIC_CPU].total < 3
+    assert 0 < job[pb.METRIC_CPU].average <= job[pb.METRIC_CPU].peak * 1.001
     assert job[pb.METRIC_CPU].asked == 0.1
     assert job[pb.METRIC_MEMORY].peak > 64 * 2**20
     assert job[pb.METRIC_DISK_WRITE].total >= 0

@@ -39,7 +39,10 @@ def test_a_line_is_never_too_long(values: list[float | None], width: int) -> Non
     [
         (Metric.CPU, 1.504, "1.50"),
         (Metric.MEMORY, 64.2 * 2**20, "64.2Mi"),
-        (Metric.DISK_READ, 2.0 * 2**30, "2Gi/s"),
+        (Metric.DISK_READ, 1.5 * 2**30, "1.5Gi/s"),
+        (Metric.MEMORY, 1023.4 * 2**10, "1023Ki"),
+        (Metric.MEMORY, 17.0, "17"),
+        (Metric.DISK_WRITE, 0.25, "0.25/s"),
         (Metric.PROCESSES, 3.0, "3"),
         (Metric.ACCELERATOR, 0.5, "0.5"),
         (Metric.CPU, None, ""),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import click
@@ -14,15 +15,21 @@ from paddleflow.cli.job_watch import COLOURS
 from paddleflow.cli.live import live, repeat, show_lines
 from paddleflow.cli.output import Printer
 from paddleflow.cli.parameters import lasting
+from paddleflow.cli.statistics_tables import in_use
 from paddleflow.cli.table import Cell, Form, Table, cell_text
 from paddleflow.cli.verbs import Invocation, Verb, pass_invocation
 from paddleflow.models.jobs import Job, JobState
+from paddleflow.models.statistics import Metric
+from paddleflow.problems import JobNotFound
 
 if TYPE_CHECKING:
     from paddleflow.sync import PaddleFlow
 
 UNFINISHED = [state for state in JobState if state and not state.over]
 HEADINGS = ["job id", "job name", "user", "queue", "status", "replicas", "for", "attempt", "message"]
+USED = ["cores", "memory"]
+RECENT = timedelta(minutes=2)
+"""Over which the use of a job is told: twice as long as between two looks at a replica that is old."""
 MOST = 1000
 """Jobs that are looked at."""
 
@@ -31,9 +38,12 @@ MOST = 1000
 @click.option("-q", "--queue", default="", shell_complete=complete_queue, help="Only jobs of this queue.")
 @click.option("-u", "--username", default="", shell_complete=complete_user, help="Only jobs of this user.")
 @click.option("-m", "--maxsize", type=click.IntRange(1, MOST), default=40, show_default=True, help="The most to show.")
+@click.option("--usage", is_flag=True, help="Also what they used in the last two minutes, of what was asked for.")
 @live
 @pass_invocation
-def top(invocation: Invocation, queue: str, username: str, maxsize: int, watching: bool, every: float) -> None:
+def top(
+    invocation: Invocation, queue: str, username: str, maxsize: int, usage: bool, watching: bool, every: float
+) -> None:
     """Show the jobs that are not over: those that run first, then those that wait, each the newest first.
 
     Of each: how many of its replicas run, and how long it has run or waited.
@@ -41,7 +51,9 @@ def top(invocation: Invocation, queue: str, username: str, maxsize: int, watchin
     paddleflow, printer = invocation.paddleflow(), invocation.printer
 
     def look() -> None:
-        _show(_unfinished(paddleflow, queue, username), maxsize, printer, watching=watching)
+        jobs = _unfinished(paddleflow, queue, username)
+        used = {job.id: _used(paddleflow, job) for job in jobs[:maxsize]} if usage else {}
+        _show(jobs, maxsize, used, printer, watching=watching)
 
     repeat(look, watching, every)
 
@@ -51,28 +63,41 @@ def _unfinished(paddleflow: PaddleFlow, queue: str, user: str) -> list[Job]:
     return sorted(found, key=lambda job: job.state is not JobState.RUNNING)
 
 
-def _show(jobs: Sequence[Job], most: int, printer: Printer, *, watching: bool) -> None:
+def _used(paddleflow: PaddleFlow, job: Job) -> list[Cell]:
+    """What a job used of late: cores and memory."""
+    if job.state is not JobState.RUNNING:
+        return ["", ""]
+    with suppress(JobNotFound):
+        metrics = paddleflow.statistics.job(job.id, start=datetime.now(UTC) - RECENT).metrics
+        return [in_use(metric, metrics.get(metric)) for metric in (Metric.CPU, Metric.MEMORY)]
+    return ["", ""]
+
+
+def _show(
+    jobs: Sequence[Job], most: int, used: Mapping[str, Sequence[Cell]], printer: Printer, *, watching: bool
+) -> None:
     now = datetime.now(UTC)
+    headings = [*HEADINGS[:-1], *(USED if used else []), HEADINGS[-1]]
+    rows = [_row(job, now, used.get(job.id, ())) for job in jobs[:most]]
     if printer.form is not Form.TABLE:
-        printer.table(Table(HEADINGS, [_row(job, now) for job in jobs[:most]]))
+        printer.table(Table(headings, rows))
         return
-    show_lines(_lines(jobs, most, now), printer, watching=watching)
+    show_lines(_lines(jobs, [headings, *rows] if jobs else []), printer, watching=watching)
 
 
-def _lines(jobs: Sequence[Job], most: int, now: datetime) -> Iterator[str]:
+def _lines(jobs: Sequence[Job], table: Sequence[Sequence[Cell]]) -> Iterator[str]:
     counts = Counter(job.state for job in jobs)
     yield "  ".join(f"{state} {counts[state]}" for state in UNFINISHED if counts[state]) or "no job runs or waits"
-    shown = jobs[:most]
-    rows = [HEADINGS, *([cell_text(cell) for cell in _row(job, now)] for job in shown)] if jobs else []
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))] if rows else []
-    for row, job in zip(rows, [None, *shown], strict=False):
+    rows = [[cell_text(cell) for cell in row] for row in table]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row, job in zip(rows, [None, *jobs], strict=False):
         line = "  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip()
         yield click.style(line, bold=True) if job is None else click.style(line, fg=COLOURS.get(job.state))
-    if len(jobs) > most:
-        yield f"and {len(jobs) - most} more"
+    if (more := len(jobs) + 1 - len(rows)) > 0 and rows:
+        yield f"and {more} more"
 
 
-def _row(job: Job, now: datetime) -> list[Cell]:
+def _row(job: Job, now: datetime, used: Sequence[Cell]) -> list[Cell]:
     running = job.state is JobState.RUNNING
     since = job.start_time if running else job.accept_time
     return [
@@ -84,5 +109,6 @@ def _row(job: Job, now: datetime) -> list[Cell]:
         f"{sum(role.running for role in job.roles)}/{sum(role.replicas for role in job.roles)}",
         lasting(now - since) if since and since < now else "0s",
         job.attempt,
+        *used,
         job.message,
     ]

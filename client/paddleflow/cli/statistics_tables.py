@@ -18,12 +18,12 @@ from paddleflow.models.statistics import (
     TaskStatistics,
 )
 from paddleflow.original import original_time
-from paddleflow.quantity import MEMORY, round_amount
 
 WHOLE = "all"
 """What stands in place of a replica."""
 WIDTH = 60
 """Columns of a line of bars."""
+SIZES = (("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
 HOUR = 3_600
 GIB = 2**30
 DIGITS = 6
@@ -100,12 +100,27 @@ def task_name(task: TaskStatistics | TaskSeries) -> str:
     return f"{task.role}/{task.index}" + (f" ({', '.join(later)})" if later else "")
 
 
+def in_use(metric: Metric, found: MetricStatistics | None) -> str:
+    """How much of something is used, of what was asked for: as in ``0.98/2.00``."""
+    if found is None:
+        return ""
+    used = readable(metric, found.peak if found.average is None else found.average)
+    return used if found.asked is None else f"{used}/{readable(metric, found.asked)}"
+
+
 def readable(metric: Metric, value: float | None) -> str:
     if value is None:
         return ""
     if metric in BYTES:
-        return round_amount(MEMORY, round(value)) + ("/s" if metric in RATES else "")
+        return _size(value) + ("/s" if metric in RATES else "")
     return f"{value:.2f}".rstrip("0").rstrip(".") if metric is not Metric.CPU else f"{value:.2f}"
+
+
+def _size(amount: float) -> str:
+    """Bytes in three figures, or four where three would be written with an exponent."""
+    suffix, factor = next(((suffix, factor) for suffix, factor in SIZES if amount >= factor), ("", 1))
+    parts = amount / factor
+    return f"{parts:.{4 if parts >= 999.5 else 3}g}{suffix}"
 
 
 def _only(tasks: Sequence[TaskStatistics]) -> str:
@@ -125,7 +140,7 @@ def _amounts(metric: Metric, each: MetricStatistics, *, exact: bool) -> list[Cel
 def _total(metric: Metric, each: MetricStatistics) -> str:
     if each.total is None:
         return ""
-    return f"{each.total:.2f} core-s" if metric is Metric.CPU else round_amount(MEMORY, round(each.total))
+    return f"{each.total:.2f} core-s" if metric is Metric.CPU else _size(each.total)
 
 
 def _asked(metric: Metric, each: MetricStatistics) -> str:
