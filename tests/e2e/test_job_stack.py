@@ -75,6 +75,18 @@ def test_jobs_go_on_when_the_service_is_killed(stack: Stack) -> None:
         assert jobs.over(made) == job_pb2.JOB_STATE_SUCCEEDED
 
 
+def test_jobs_outlive_the_supervisor_and_are_found_again(stack: Stack) -> None:
+    with jobs_of(stack) as jobs:
+        made = jobs.create("sleep 5; exit 3")
+        begun = jobs.running(made).start_time
+    stack.kill("supervisor")
+    stack.pf("up")
+    with jobs_of(stack) as jobs:
+        over = jobs.until(made, lambda job: job.state in ENDED)
+        assert (over.state, over.attempt, over.start_time) == (job_pb2.JOB_STATE_FAILED, 1, begun)
+        assert "exit status 3" in over.message
+
+
 def test_jobs_are_backed_up_and_restored(stack: Stack) -> None:
     folder = short_folder()
     file = folder / "backup.tar"
