@@ -7,7 +7,7 @@ import os
 import secrets
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import TypeVar, Unpack
 
@@ -23,7 +23,7 @@ from paddleflow.training.trying import LAST_WORDS, Trying
 R = TypeVar("R")
 
 
-async def async_shards(name: str, **options: Unpack[ShardOptions]) -> AsyncIterator[Shard]:
+async def async_shards(name: str, **options: Unpack[ShardOptions]) -> AsyncGenerator[Shard, None]:
     """As `shards`, for programs with asyncio. Put it into `contextlib.aclosing` if the loop may be left early."""
     async with _opened() as datasets:
         trainer, plan = _Trainer(datasets, options), plan_of(name, options)

@@ -7,7 +7,7 @@ import secrets
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeVar, Unpack
 
@@ -23,7 +23,7 @@ from paddleflow.training.trying import LAST_WORDS, Trying
 R = TypeVar("R")
 
 
-def shards(name: str, **options: Unpack[ShardOptions]) -> Iterator[Shard]:
+def shards(name: str, **options: Unpack[ShardOptions]) -> Generator[Shard, None, None]:
     """The shards of a dataset that this replica of a job gets, until all are done.
 
     Each counts as done when the loop comes round; when it is left otherwise, by `break` or an error, the shard has

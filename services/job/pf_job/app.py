@@ -191,10 +191,10 @@ def _statistics_servicer(parts: Parts, service: Service, runtimes: Mapping[str, 
 def _passes(settings: JobSettings, parts: Parts) -> Passes:
     signer = Signer(settings.signing_key.reveal().encode())
     installation, clock = parts.base.member.installation, parts.ground.clock
-    return Passes(signer=signer, installation=installation, entrance=_entrance(settings), clock=clock)
+    return Passes(signer=signer, installation=installation, entrance=entrance(settings), clock=clock)
 
 
-def _entrance(settings: JobSettings) -> Entrance | None:
+def entrance(settings: JobSettings) -> Entrance | None:
     """Where replicas reach this service; None if they cannot."""
     tls, listen = settings.server.tls, settings.server.listen
     fixed = (advertised(place) for place in listen if not place.startswith("unix:") and not place.endswith(":0"))
