@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -10,12 +11,14 @@ from pathlib import Path
 import pytest
 
 from fixtures_jobs import JobSite, opened_jobs, own_jobs
-from paddleflow.job.v1 import job_pb2, shard_pb2, spec_pb2
+from paddleflow.job.v1 import job_pb2, log_pb2, shard_pb2, spec_pb2
 from paddleflow.problems import Unavailable
 from support.job_process import JobProcess
+from support.repository import ROOT
 from support.servers import PostgresServer, ValkeyServer
 from support.trainers import NOTES, TrainerPython, trainer_python, trainers
 
+PAGE = ROOT / "docs" / "howto" / "shards.md"
 PATIENCE = 60.0
 SHARDS, SIZE, PASSES = 40, 5, 2
 TRAIN = f"""
@@ -100,6 +103,18 @@ def seen(notes: Path) -> list[tuple[int, int]]:
 async def happenings(site: JobSite, job: str) -> list[str]:
     found = (await site.root(job_pb2.ListHappeningsRequest(id=job, page_size=100))).happenings
     return [each.message for each in found if each.what == "pass-complete"]
+
+
+async def test_the_page_tells_the_truth(site: JobSite, python: TrainerPython, tmp_path: Path) -> None:
+    (script, *_) = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    crew = {"framework": spec_pb2.FRAMEWORK_PADDLE, "members": workers(3)}
+    job = await run(
+        site, await trainers(site.filesystems, python, tmp_path, site.tag, script, env=python.environment, **crew)
+    )
+    assert (await over(site, job)).state == job_pb2.JOB_STATE_SUCCEEDED
+    request = log_pb2.ReadLogRequest(choice=log_pb2.LogChoice(id=job))
+    printed = b"".join([each.data async for each in site.root.watch(request)]).decode().splitlines()
+    assert sorted(printed) == sorted(f"pass {pass_}: learn from record {n}" for pass_ in (1, 2) for n in range(1000))
 
 
 async def test_nothing_is_lost_when_trainers_and_the_service_are_killed(
