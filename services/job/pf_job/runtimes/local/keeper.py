@@ -81,7 +81,7 @@ class Keeper:
             _extend(log, before)
         if log.limit is not None:
             with suppress(OSError):
-                _punch(log, path, size - log.limit)
+                _punch(log, path, beginning(size, log.limit))
         return True
 
 
@@ -107,9 +107,13 @@ def _thin(log: Log, path: str) -> None:
     log.marks = len(kept)
 
 
-def _punch(log: Log, path: str, beyond: int) -> None:
+def beginning(size: int, limit: int) -> int:
+    """Where what is kept begins of a log of this size."""
+    return (size - limit) // BLOCK * BLOCK
+
+
+def _punch(log: Log, path: str, until: int) -> None:
     """Gives back what lies before an offset."""
-    until = beyond // BLOCK * BLOCK
     if until <= log.kept_from:
         return
     handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)

@@ -8,38 +8,44 @@ from pathlib import Path
 
 from paddleflow.problems import NotFound
 from pf_job.runtimes.local import layout, records, timeindex
+from pf_job.runtimes.local.keeper import beginning
+from pf_job.runtimes.local.records import Book
 from pf_job.runtimes.port import LogRange
 
 
 def read(folder: Path, offset: int, size: int) -> LogRange:
     """Raises NotFound."""
     # Asked first: if it is over by now, there is nothing after what is found next.
-    over = is_over(folder)
+    book = _book(folder)
     try:
         handle = os.open(folder / layout.LOG, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError as problem:
         raise NotFound(f"there is no log in {folder.name}") from problem
     try:
-        return _range(handle, offset, size, over)
+        return _range(handle, offset, size, book)
     finally:
         os.close(handle)
 
 
-def _range(handle: int, offset: int, size: int, over: bool) -> LogRange:
+def _range(handle: int, offset: int, size: int, book: Book) -> LogRange:
     written = os.fstat(handle).st_size
-    start = max(0, offset + written if offset < 0 else offset, _kept_from(handle, written))
+    limit = book.record.log if book.record else None
+    start = max(0, offset + written if offset < 0 else offset, _kept_from(handle, written, limit))
     data = os.pread(handle, size, start)
     # What was given back meanwhile was read as zeros.
-    kept_from = _kept_from(handle, written)
+    kept_from = _kept_from(handle, written, limit)
     if kept_from > start:
         data, start = data[kept_from - start :], kept_from
-    return LogRange(offset=start, data=data, end=over and start + len(data) >= written, kept_from=kept_from)
+    return LogRange(offset=start, data=data, end=_is_over(book) and start + len(data) >= written, kept_from=kept_from)
 
 
-def _kept_from(handle: int, written: int) -> int:
-    """The first byte that was not given back."""
+def _kept_from(handle: int, written: int, limit: int | None) -> int:
+    """The first byte that was not given back, or is not about to be. The replica may do with the file as it likes: by a
+    hole it could make a log of millions of gigabytes, which nobody shall look through.
+    """
+    beyond = 0 if limit is None else max(0, beginning(written, limit))
     try:
-        return os.lseek(handle, 0, os.SEEK_DATA)
+        return max(beyond, os.lseek(handle, 0, os.SEEK_DATA))
     except OSError as problem:
         if problem.errno == errno.ENXIO:
             return written
@@ -70,9 +76,16 @@ def size(folder: Path) -> int:
 
 
 def is_over(folder: Path) -> bool:
+    return _is_over(_book(folder))
+
+
+def _book(folder: Path) -> Book:
     try:
-        book = records.read((folder / layout.RECORD).read_bytes())
+        return records.read((folder / layout.RECORD).read_bytes())
     except FileNotFoundError:
         # A replica that is just being started has a log before it has a record.
-        return not (folder / layout.LOG).exists()
+        return Book(forgotten=not (folder / layout.LOG).exists())
+
+
+def _is_over(book: Book) -> bool:
     return book.ending is not None or book.forgotten
