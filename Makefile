@@ -93,6 +93,10 @@ bench-queue: setup ## how fast admission is on this machine, against the load ge
 bench-job: setup ## how fast jobs run on this machine, beside bare processes
 	@PYTHONPATH=tests $(BIN)/python -m bench.bench_job $(ARGS)
 
+.PHONY: bench-elastic
+bench-elastic: setup ## how soon elastic jobs begin and what they leave idle, in virtual time, beside what was published of EDL
+	@PYTHONPATH=tests $(BIN)/python -m bench.bench_elastic $(ARGS)
+
 .PHONY: bench-shards
 bench-shards: setup ## how fast trainers get their data on this machine
 	@PYTHONPATH=tests $(BIN)/python -m bench.bench_shards $(ARGS)
