@@ -54,8 +54,8 @@ class Birth:
     group_folders: tuple[int, ...]
     group_places: tuple[int, ...]
     """The folders in which those lie."""
-    enters_at_once: bool
-    """Whether limits hold from the beginning; otherwise there are only shares."""
+    first_groups: tuple[int, ...]
+    """Those that the program is in from its beginning, since they limit it. The others only share out."""
     leaf: str
     """What those are called there."""
     base: str
@@ -124,12 +124,13 @@ def _live(birth: Birth) -> Ending:
         main = _start(birth)
     except Failed as failure:
         return Ending(ended=_now(), status=failure.status, message=str(failure))
-    killed, late = False, not birth.enters_at_once and bool(birth.group_folders)
+    others = [handle for handle in birth.group_folders if handle not in birth.first_groups]
+    killed, late = False, bool(others)
     while True:
         found = signal.sigtimedwait(HEEDED, BRIEF if late else FOR_EVER)
         match None if found is None else signal.Signals(found.si_signo):
             case None:
-                groups.enter_all(birth.group_folders, lambda: children_of(os.getpid()))
+                groups.enter_all(others, lambda: children_of(os.getpid()))
                 late = False
             case signal.SIGTERM:
                 with suppress(ProcessLookupError):
@@ -157,8 +158,7 @@ def _start(birth: Birth) -> int:
     hearing, telling = os.pipe()
     main = os.fork()
     if main == 0:
-        entered = birth.group_folders if birth.enters_at_once else ()
-        become(birth.program, birth.order.secret_env, birth.log, entered, birth.files_limit, telling)
+        become(birth.program, birth.order.secret_env, birth.log, birth.first_groups, birth.files_limit, telling)
     os.close(telling)
     told = files.read_all(hearing)
     os.close(hearing)

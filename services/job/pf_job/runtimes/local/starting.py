@@ -119,6 +119,7 @@ class Starter:
             files.add(folder, layout.RECORD, records.write(record), lasting=True)
             os.fsync(folder)
             site.passed("recorded")
+            handles = {path: _opened(path, stack) for path in made}
             birth = Birth(
                 order=order,
                 program=self._program(order, uid, devices, slot),
@@ -126,9 +127,9 @@ class Starter:
                 log=log,
                 own=_opened(slot.path, stack),
                 own_path=slot.path,
-                group_folders=tuple(_opened(path, stack) for path in made),
+                group_folders=tuple(handles.values()),
                 group_places=tuple(_opened(os.path.dirname(path), stack) for path in made),
-                enters_at_once=any(Limits(order.cpu, order.memory, order.processes).wanted()),
+                first_groups=tuple(handles[path] for path in self._limiting(order) if path in handles),
                 leaf=layout.leaf_of(order.name),
                 base=f"{site.data}/{layout.ROOT}",
                 hidden=(site.data, *site.hidden),
@@ -152,6 +153,11 @@ class Starter:
             return self._site.trees.make(layout.leaf_of(order.name), wanted), limits.notes(wanted, enforced)
         except OSError:
             return (), limits.notes(wanted, frozenset())
+
+    def _limiting(self, order: Order) -> set[str]:
+        """The groups that hold it to its limits."""
+        wanted, folders = Limits(order.cpu, order.memory, order.processes).wanted(), self._site.trees.folders
+        return {f"{folders[name]}/{layout.leaf_of(order.name)}" for name in wanted if name in folders}
 
     def _counts_by_user(self, order: Order) -> bool:
         return order.processes is not None and self._tenants is not None and "pids" not in self._site.trees.enforced
