@@ -47,12 +47,12 @@ def require_job(request: pb.GetJobStatisticsRequest | pb.GetJobSeriesRequest) ->
 def window_of(
     request: pb.GetJobStatisticsRequest | pb.GetJobSeriesRequest, tasks: Sequence[Task], now: datetime
 ) -> Window:
-    """The time that is asked about, as far as any of these tasks ran in it."""
+    """The time that is asked about, as far as any of these tasks ran in it. It ends before it begins if none did."""
     begun = [task.start_time for task in tasks if task.start_time is not None]
     ended = [task.finish_time or now for task in tasks if task.start_time is not None]
     first, last = min(begun, default=now), max(ended, default=now)
     begin, end = max(first, _time("start", request, first)), min(last, _time("end", request, last))
-    return Window(_microseconds(begin), max(_microseconds(begin), _microseconds(end)))
+    return Window(_microseconds(begin), _microseconds(end))
 
 
 def step_of(request: pb.GetJobSeriesRequest) -> int | None:
