@@ -30,7 +30,7 @@ from pf_job.frameworks.rules import Place, Replica
 from pf_job.specs import domain
 from pf_job.specs.defaults import filled
 
-WORK: Work = {"queue": "q", "flavour": JobFlavour(amounts={"cpu": 1}), "image": ""}
+WORK: Work = {"queue": "q", "flavour": JobFlavour(amounts={"cpu": 1}), "image": "", "env": {}}
 STORED = Stored(filesystem="alice/data", package="job-1-package", input="in", output="out")
 PROGRAM = Program(module=Module("demo.train", "demo"), arguments=("--epochs", "3"))
 ARGV = ("python3", "-m", "demo.train", "--input=/input", "--output=/output", "--epochs", "3")
@@ -126,6 +126,14 @@ def test_mpirun_starts_pservers_and_trainers_with_all_they_need() -> None:
         *("mpirun", "-np", "1", "env", *told, "TRAINING_ROLE=PSERVER", *ARGV),
         *(":", "-np", "2", "env", *told, "TRAINING_ROLE=TRAINER", *ARGV),
     )
+
+
+def test_what_is_given_reaches_every_process_beside_what_it_is_told() -> None:
+    given: Work = {**WORK, "env": {"SEED": "7", "PYTHONPATH": "/lib", "INPUT": "elsewhere"}}
+    told = {"SEED": "7", **FILES, "PYTHONPATH": "/package/demo:/package:/lib"}
+    assert paddle_spec("job-1", "mnist", Crew(trainers=2), PROGRAM, STORED, given).env == told
+    spec = mpi_spec("job-1", "mnist", Crew(trainers=2), PROGRAM, STORED, given)
+    assert {f"{name}={value}" for name, value in told.items()} <= {*spec.members[1].args}
 
 
 def test_servers_and_masters_need_trainers() -> None:

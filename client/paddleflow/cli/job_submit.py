@@ -105,7 +105,7 @@ def read_spec(command: Iterable[str], options: SubmitOptions, environ: Mapping[s
         flavour=read_flavour(options["flavour"], options["cpu"], options["mem"], options["gpu"]),
         fs=mounts[0] if mounts else None,
         extra_fs=mounts[1:],
-        env=dict(_variable(text, environ) for text in options["env"]),
+        env=read_env(options["env"], environ),
         labels={name: value for text in options["labels"] for name, value in parse_pairs("labels", text).items()},
         args=tuple(command),
         retry=RetryPolicy(limit=options["retries"]),
@@ -120,6 +120,11 @@ def read_flavour(name: str, cpu: str | None, memory: str | None, gpu: int | None
         raise InvalidArgument.of(Violation("flavour", "excludes --cpu, --mem and --gpu"))
     with within("flavour"):
         return JobFlavour(name, parse_resources({**USUAL, **told} if told else {}))
+
+
+def read_env(texts: Iterable[str], environ: Mapping[str, str]) -> dict[str, str]:
+    """Variables from texts such as NAME=VALUE, or NAME for what it is in `environ`."""
+    return dict(_variable(text, environ) for text in texts)
 
 
 def _variable(text: str, environ: Mapping[str, str]) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from typing import Unpack
 
 import click
 
-from paddleflow.cli.job_submit import read_flavour
+from paddleflow.cli.job_submit import read_env, read_flavour
 from paddleflow.cli.job_tables import whole_table
 from paddleflow.cli.job_wait import wait_for
 from paddleflow.cli.paddle_job import Crew, Program, Stored, Work, mpi_spec, paddle_spec
@@ -104,13 +104,11 @@ def _submit(
     spec_of: Callable[[str, str, Crew, Program, Stored, Work], JobSpec],
     options: Submitted,
 ) -> None:
-    asked, config = read_asked(options), invocation.configuration()
-    flavour = read_flavour("", options["cpu"], options["mem"], options["gpu"])
+    asked, work, config = read_asked(options), _work(options), invocation.configuration()
     paddleflow = invocation.paddleflow_of(config)
     place = find_place(paddleflow, options["fs"] or config.package_fs)
     refuse_namesake(paddleflow, asked.name, config.user)
     id_ = f"job-{secrets.token_hex(8)}"
-    work: Work = {"queue": options["queue"], "flavour": flavour, "image": options["image"]}
     stored = _stored(id_, place, options)
     spec = spec_of(id_, asked.name, asked.crew, asked.program, stored, work)
     made = submit(paddleflow, spec, asked.package, place, stored)
@@ -118,6 +116,15 @@ def _submit(
     invocation.printer.success(said, [] if options["waiting"] else [whole_table([made])])
     if options["waiting"]:
         wait_for(paddleflow, [made.id], invocation.printer)
+
+
+def _work(options: Submitted) -> Work:
+    return {
+        "queue": options["queue"],
+        "flavour": read_flavour("", options["cpu"], options["mem"], options["gpu"]),
+        "image": options["image"],
+        "env": read_env(options["env"], os.environ),
+    }
 
 
 def _stored(id_: str, place: Place, told: Told) -> Stored:

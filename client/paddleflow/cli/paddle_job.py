@@ -78,11 +78,12 @@ class Program:
 
 
 class Work(TypedDict):
-    """What each process takes, and where the job waits."""
+    """What each process takes and is told, and where the job waits."""
 
     queue: str
     flavour: JobFlavour
     image: str
+    env: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,10 +132,11 @@ def find_module(package: Package, name: str) -> Module:
     raise _no_module(f"{package.folder} has no module {name}: there is neither {path}.py nor {path}/__main__.py{hint}")
 
 
-def data_environment(search: str, reads: str, writes: str) -> dict[str, str]:
-    """What every process is told of its files. Its output is not to wait for more of it."""
-    told = {"PYTHONPATH": search, "PYTHONUNBUFFERED": "1", "INPUT": reads, "OUTPUT": writes}
-    return {name: value for name, value in told.items() if value}
+def data_environment(given: Mapping[str, str], search: str, reads: str, writes: str) -> dict[str, str]:
+    """What is given, and what every process is told of its files. Its output is not to wait for more of it."""
+    paths = ":".join(filter(None, [search, given.get("PYTHONPATH", "")]))
+    told = {"PYTHONPATH": paths, "PYTHONUNBUFFERED": "1", "INPUT": reads, "OUTPUT": writes}
+    return {**given, **{name: value for name, value in told.items() if value}}
 
 
 def paddle_spec(id_: str, name: str, crew: Crew, program: Program, stored: Stored, work: Work) -> JobSpec:
@@ -171,8 +173,8 @@ def _mpirun(crew: Crew, env: Mapping[str, str], argv: tuple[str, ...]) -> tuple[
 
 def _spec(id_: str, name: str, module: Module, stored: Stored, work: Work) -> JobSpec:
     first, *others = stored.mounts(module)
-    env = data_environment(module.search(PACKAGE), *stored.data)
-    return JobSpec(id=id_, name=name, fs=first, extra_fs=others, env=env, **work)
+    spec = JobSpec(id=id_, name=name, fs=first, extra_fs=others, **work)
+    return replace(spec, env=data_environment(work["env"], module.search(PACKAGE), *stored.data))
 
 
 def _is_there(package: Package, parts: list[str]) -> bool:

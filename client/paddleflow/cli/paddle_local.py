@@ -98,8 +98,7 @@ def starts_of(asked: Asked, reads: str | None, writes: str | None, environ: Mapp
     root = str(asked.package.folder.parent) if module.within else package
     data = str(_input(reads)) if reads else "", str(_output(writes)) if writes else ""
     argv = asked.program.argv(sys.executable, *data)
-    search = os.pathsep.join(filter(None, [module.search(root), environ.get("PYTHONPATH", "")]))
-    every = {**environ, **data_environment(search, *data)}
+    every = data_environment(environ, module.search(root), *data)
     site = site_of(asked.name, asked.crew)
     return [Start(each, argv, package, every | environment(site, each)) for each in processes(asked.crew)]
 

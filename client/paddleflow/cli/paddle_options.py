@@ -39,6 +39,7 @@ class Submitted(Told):
     mem: str | None
     gpu: int | None
     image: str
+    env: tuple[str, ...]
     waiting: bool
 
 
@@ -71,6 +72,7 @@ _PLACE = (
     click.option("--mem", "--memory", "mem", help="Memory of each process: 4Gi. If it is left out: 1Gi."),
     click.option("--gpu", type=click.IntRange(0, MOST), help=f"Accelerators of each process: {GPU}."),
     click.option("--image", default="", help="The image, on clusters that have images."),
+    click.option("-e", "--env", multiple=True, help="NAME=VALUE, or NAME for what it is here. Repeatable."),
     click.option("-w", "--wait", "waiting", is_flag=True, help="Wait, and exit with the job's exit status."),
 )
 
