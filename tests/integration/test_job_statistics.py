@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Mapping
 from contextlib import suppress
@@ -165,6 +166,19 @@ async def test_attempts_count_each(job_site: JobSite) -> None:
     reply = await job_site.root(pb.GetJobStatisticsRequest(id=made, attempt=-1))
     assert [task.attempt for task in reply.tasks] == [1, 2]
     assert [task.attempt for task in (await job_site.root(pb.GetJobStatisticsRequest(id=made))).tasks] == [2]
+
+
+async def test_what_happens_while_the_service_is_away_counts_as_it_was(job_site: JobSite) -> None:
+    name = await queue(job_site, "away")
+    made = await create(job_site, "sleep 0.7", scheduling_policy={"queue": name})
+    await running(job_site, made)
+    await asyncio.to_thread(job_site.process.kill)
+    await asyncio.to_thread(job_site.process.start)
+    await over(job_site, made)
+    (task,) = (await job_site.root(job_pb2.ListTasksRequest(id=made))).tasks
+    lasted = (task.finish_time.ToMicroseconds() - task.start_time.ToMicroseconds()) / 1e6
+    (found,) = await held(job_site.root, name)
+    assert (found.seconds, found.running) == (pytest.approx(lasted, abs=1e-5), 0)
 
 
 async def test_everybody_is_told_of_their_own_and_of_what_is_granted(job_site: JobSite) -> None:
