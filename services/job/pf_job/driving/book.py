@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from paddleflow.problems import Problem
 from pf_job.jobs.domain import Job, Task, TaskKey
@@ -60,10 +61,13 @@ class Book:
         """All that replicas listen on."""
         return await self._store.ports(self._database.newest)
 
-    async def put_tasks(self, job: Job, tasks: Sequence[Task]) -> None:
-        """Keeps replicas of a job."""
-        async with self.change([job.id]) as change:
-            await self._store.put_tasks(change, tasks)
+    async def put_ports(self, id_: str, tasks: Sequence[Task]) -> Sequence[Task]:
+        """Keeps what replicas of a job listen on; returns these as they are by then. Some may be about to end."""
+        async with self.change([id_]) as change:
+            known = {task.key: task for task in await self._store.tasks(change, [id_], 0)}
+            kept = [replace(known[task.key], ports=task.ports) for task in tasks if task.key in known]
+            await self._store.put_tasks(change, kept)
+            return kept
 
     @asynccontextmanager
     async def change(self, ids: Sequence[str]) -> AsyncIterator[Change]:

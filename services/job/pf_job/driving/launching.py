@@ -17,7 +17,7 @@ from pf_job.jobs.life import Ending, Event
 from pf_job.jobs.ports import LASTING
 from pf_job.jobs.states import Kind, Stage
 from pf_job.jobs.telling import News
-from pf_job.runtimes.port import Launch
+from pf_job.runtimes.port import Launch, Refused
 from pf_kit.clock import Clock
 
 logger = logging.getLogger(__name__)
@@ -100,9 +100,12 @@ class Launching:
         if missing_ports(job, crew):
             # Kept before anybody hears of them: whoever starts the others after a crash must tell them the same.
             before, crew = crew, with_ports(job, crew, self._preparation.free_ports(await self._book.ports()))
-            await self._book.put_tasks(job, [task for task, old in zip(crew, before, strict=True) if task != old])
+            found = [task for task, old in zip(crew, before, strict=True) if task != old]
+            kept = {task.key: task for task in await self._book.put_ports(job.id, found)}
+            crew = [kept.get(task.key, task) for task in crew]
         keys = {task.key for task in tasks}
-        return await self._preparation.launches(job, crew, [task for task in crew if task.key in keys])
+        due = [task for task in crew if task.key in keys and task.state is TaskState.PENDING]
+        return await self._preparation.launches(job, crew, due)
 
     async def _start(self, cluster: str, together: Sequence[Launch]) -> Mapping[str, Problem]:
         """Why jobs cannot be started, if some cannot."""
@@ -117,7 +120,13 @@ class Launching:
         now = self._clock.monotonic()
         for launch in together:
             self._started[launch.key] = now
-        return {refusal.key.job: refusal.problem for refusal in refusals}
+        return {refusal.key.job: refusal.problem for refusal in await self._meant(refusals)}
+
+    async def _meant(self, refusals: Sequence[Refused]) -> Sequence[Refused]:
+        """Those that matter. Who is told to end before the word to begin arrives is refused that, as it is to be."""
+        tasks = await self._book.tasks([refusal.key.job for refusal in refusals]) if refusals else ()
+        waiting = {task.key for task in tasks if task.state is TaskState.PENDING}
+        return [refusal for refusal in refusals if refusal.key in waiting]
 
     def _leave(self, *jobs: str) -> None:
         """Leaves jobs for later."""
