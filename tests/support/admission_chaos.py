@@ -21,7 +21,7 @@ from paddleflow.queue.v1 import admission_pb2, cluster_pb2, queue_pb2
 from support.admission_load import QUEUES, SHARE, TRANSIENT, Load
 from support.callers import Caller
 from support.databases import create_database
-from support.exactly_once import Told, history, require_exactly_once, require_seen
+from support.exactly_once import Told, history, require_exactly_once, require_revised, require_seen
 from support.failing_queue import TURNS, Haste
 from support.failpoints import Act, Point
 from support.instances import Instance, Instances, Reached, instances
@@ -239,6 +239,7 @@ async def endure(made: Site, planned: Sequence[Blow], chance: Random, tell: Call
     found = await history(made.dsn)
     require_exactly_once(found, submitted=load.submitted, cancelled=load.cancelled, capacity=CORES)
     require_seen(load.seen, found.told)
+    require_revised(load.revised, found.told)
     stored = [told.event.SerializeToString(deterministic=True) for told in found.told]
     assert load.told == stored, "the watch has lost, doubled or reordered something"
     await _require_idle(made)

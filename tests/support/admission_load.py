@@ -11,7 +11,14 @@ from typing import Any, Protocol
 
 from google.protobuf.message import Message
 
-from paddleflow.problems import Aborted, DeadlineExceeded, GrantMismatch, Unavailable, WorkloadNotFound
+from paddleflow.problems import (
+    Aborted,
+    DeadlineExceeded,
+    GrantMismatch,
+    Unavailable,
+    WorkloadNotFound,
+    WorkloadStateConflict,
+)
 from paddleflow.queue.v1 import admission_pb2, queue_pb2, workload_pb2
 from support.callers import Caller
 from support.exactly_once import OVER, Key
@@ -51,6 +58,8 @@ class Load:
     over: set[str] = field(default_factory=set)
     seen: set[tuple[Key, workload_pb2.WorkloadState.ValueType]] = field(default_factory=set)
     """How callers were told that attempts stood."""
+    revised: dict[str, int] = field(default_factory=dict)
+    """By job, the last revision of which a caller was told that it is known."""
     told: list[bytes] = field(default_factory=list)
     """What the watch has brought, in order."""
     _work: set[asyncio.Task[None]] = field(default_factory=set)
@@ -87,7 +96,19 @@ class Load:
                 key = workload_pb2.WorkloadKey(job_id=self.chance.choice(jobs))
                 workload = (await self.service.call(admission_pb2.GetWorkloadRequest(key=key))).workload
                 self.seen.add(((workload.key.job_id, workload.key.attempt), workload.state))
+                if self.chance.random() < 0.5:
+                    await self._revise(workload)
             await asyncio.sleep(self.chance.uniform(0, 0.1))
+
+    async def _revise(self, workload: workload_pb2.Workload) -> None:
+        """Changes the priority of one that waits, or did just now."""
+        job, revision = workload.key.job_id, workload.revision + 1
+        request = admission_pb2.UpdateWorkloadRequest(
+            key=workload.key, priority=self.chance.randint(0, 2), revision=revision
+        )
+        with suppress(WorkloadNotFound, WorkloadStateConflict):
+            await self.service.call(request)
+            self.revised[job] = max(revision, self.revised.get(job, 0))
 
     def _job(self, job: str) -> workload_pb2.Workload:
         """Sometimes elastic, sometimes with two roles."""

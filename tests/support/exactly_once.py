@@ -132,11 +132,25 @@ def require_seen(seen: Collection[tuple[Key, workload_pb2.WorkloadState.ValueTyp
     assert not untrue, f"callers were told what has never been stored: {untrue}"
 
 
+def require_revised(revised: Mapping[str, int], told: Sequence[Told]) -> None:
+    """Each change that callers were told of is stored, and none was undone by an older one."""
+    known: dict[str, int] = {}
+    for each in told:
+        if each.fact == "updated":
+            job, revision = each.key[0], each.event.updated.revision
+            assert revision > known.get(job, 0), f"{job} was changed to {revision} after {known[job]}"
+            known[job] = revision
+    lost = [job for job, revision in revised.items() if known.get(job, 0) < revision]
+    assert not lost, f"these were changed, and nothing is known of it: {lost}"
+
+
 def _states(each: Told) -> Iterator[workload_pb2.WorkloadState.ValueType]:
     """In which states a workload may be seen because of an event."""
     match each.fact:
         case "submitted":
             yield workload_pb2.WORKLOAD_STATE_PENDING
+        case "updated":
+            yield each.event.updated.state
         case "requeued":
             yield workload_pb2.WORKLOAD_STATE_HELD if each.event.requeued.held else workload_pb2.WORKLOAD_STATE_PENDING
         case "admitted":

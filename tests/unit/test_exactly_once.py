@@ -14,6 +14,7 @@ from support.exactly_once import (
     History,
     Told,
     require_exactly_once,
+    require_revised,
     require_seen,
 )
 
@@ -165,3 +166,18 @@ def test_what_was_seen_and_has_never_been_is_told_of() -> None:
     require_seen({(("runs", 1), workload_pb2.WORKLOAD_STATE_EVICTING)}, HONEST.told)
     with pytest.raises(AssertionError, match=r"never been stored: .*ADMITTED"):
         require_seen({(("stops", 1), workload_pb2.WORKLOAD_STATE_ADMITTED)}, HONEST.told)
+
+
+def updated(*revisions: int) -> Sequence[Told]:
+    return [
+        Told(xid, Event(updated=workload_pb2.Workload(key=key("job"), revision=revision)))
+        for xid, revision in enumerate(revisions)
+    ]
+
+
+def test_changes_that_were_told_of_are_kept_in_order() -> None:
+    require_revised({"job": 3}, updated(1, 3, 4))
+    with pytest.raises(AssertionError, match="changed to 2 after 3"):
+        require_revised({}, updated(3, 2))
+    with pytest.raises(AssertionError, match="nothing is known"):
+        require_revised({"job": 3}, updated(1, 2))
