@@ -312,6 +312,15 @@ async def test_replicas_are_counted_by_how_they_were_started_last(kept: Kept) ->
     }
 
 
+async def test_only_replicas_of_the_crew_are_counted(kept: Kept) -> None:
+    database, store = kept
+    await keep(kept, job("a", crew={task("a", 0).key.role: 2}))
+    async with database.change(job_lock("a")) as change:
+        await store.put_tasks(change, [task("a", index) for index in range(4)])
+    ((_, count),) = (await store.counts(database.newest, ["a"]))["a"].items()
+    assert count == 2
+
+
 async def test_what_is_forgotten_leaves_nothing(kept: Kept) -> None:
     database, store = kept
     await keep(kept, job("a"), job("b"))

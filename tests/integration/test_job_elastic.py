@@ -169,12 +169,16 @@ async def test_a_job_borrows_and_gives_back_in_place_and_borrows_again(job_site:
     other = await guaranteed(job_site, 5)
     left = await until_runs(job_site, job, 4)
     await until_holds(job_site, job, 4)
+    workers = next(role for role in (await get(job_site, job)).roles if role.role == spec_pb2.ROLE_WORKER)
+    assert (workers.replicas, workers.running, workers.failed) == (4, 4, 0), "who was given back is no loss"
     assert [(task.index, task.restarts) for task in left] == [(index, 0) for index in range(4)]
     stopped = [task.index for task in await tasks(job_site, job) if task.state == STOPPED]
     assert stopped == [4, 5, 6, 7, 8]
     await stop(job_site, other)
     again = await until_runs(job_site, job, 9)
     assert [task.restarts for task in again] == [0] * 4 + [1] * 5
+    # Whoever runs has not written yet that it does.
+    await until(lambda: len((tmp_path / "starts").read_text().split()) == 14)
     starts = Counter((tmp_path / "starts").read_text().split())
     assert starts == {str(index): 1 if index < 4 else 2 for index in range(9)}
     told = [line for line in await what(job_site, job) if line.startswith("shrunk")]
@@ -258,5 +262,6 @@ async def test_the_job_service_may_be_away_while_its_queue_takes_back(job_site: 
     left = await until_runs(job_site, job, 3)
     assert [(task.index, task.restarts) for task in left] == [(0, 0), (1, 0), (2, 0)]
     await until_holds(job_site, job, 3)
+    await until(lambda: len((tmp_path / "starts").read_text().split()) == 5)
     assert Counter((tmp_path / "starts").read_text().split()) == {str(index): 1 for index in range(5)}
     await stop(job_site, job, other)

@@ -69,10 +69,10 @@ class Life:
 
     @property
     def replicas(self) -> Mapping[str, int]:
-        """How many there are to be now, by role; none as long as it holds nothing."""
-        if self.grant is None:
-            return {}
-        return self.grant.replicas if self.crew is None else self.crew
+        """How many there are to be now, by role, or were to be at the end; none before it holds something."""
+        if self.crew is not None:
+            return self.crew
+        return self.grant.replicas if self.grant is not None else {}
 
     @property
     def grows(self) -> bool:
@@ -333,7 +333,7 @@ def _released(life: Life, moment: _Moment) -> Life:
     if life.ending is Ending.EVICTED and moment.terms.requeue:
         return _next(life)
     if not life.again:
-        return replace(life, stage=Stage.OVER, grant=None, crew=None)
+        return replace(life, stage=Stage.OVER, grant=None)
     afresh = replace(life, stage=Stage.SUBMIT, attempt=life.attempt + 1, retries=life.retries + 1)
     return replace(afresh, ending=None, grant=None, crew=None, settle_time=None)
 

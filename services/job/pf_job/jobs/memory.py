@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from pf_job.jobs.crew import last_starts
+from pf_job.jobs.crew import last_starts, members
 from pf_job.jobs.domain import ENDED, Counts, Happening, Job, JobFilter, Task, TaskKey
 from pf_job.jobs.dues import due
 from pf_job.jobs.spans import Span, Turns
@@ -113,8 +113,9 @@ class MemoryJobStore:
         found: dict[str, Counts] = {}
         for job in await self.jobs(view, ids):
             last = last_starts(job, [task for task in tasks if task.key.job == job.id])
-            if last:
-                found[job.id] = Counter((task.key.role, task.state) for task in last)
+            crew = last if job.life.crew is None else members(job, last)
+            if crew:
+                found[job.id] = Counter((task.key.role, task.state) for task in crew)
         return found
 
     async def put_tasks(self, change: Change, tasks: Sequence[Task]) -> None:

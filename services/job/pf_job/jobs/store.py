@@ -82,7 +82,9 @@ class JobStore(Protocol):
         """Tasks of jobs by key: of one attempt, or of all if it is 0."""
 
     async def counts(self, view: View, ids: Sequence[str]) -> Mapping[str, Counts]:
-        """How many replicas of the attempts that jobs are at stand where, by job; without jobs that have none."""
+        """How many replicas of the attempts that jobs are at stand where, by job; without jobs that have none, and
+        without replicas that do not belong to the crew any more.
+        """
 
     async def put_tasks(self, change: Change, tasks: Sequence[Task]) -> None:
         """Keeps tasks, in the place of those that there are."""

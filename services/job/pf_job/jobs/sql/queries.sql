@@ -150,7 +150,7 @@ select job, role, state, count(*)
 from (
     select distinct on (job, role, index) job, role, tasks.state
     from tasks join lives on lives.id = tasks.job and lives.attempt = tasks.attempt
-    where job = any ($1)
+    where job = any ($1) and (crew is null or index < coalesce((crew ->> role)::integer, 0))
     order by job, role, index, restart desc
 ) as last
 group by job, role, state
