@@ -13,7 +13,7 @@ import pytest
 from pf_job.jobs.domain import Happening, Job, JobFilter, Part, Task, TaskKey, TaskState
 from pf_job.jobs.life import Ending, Grant, Life
 from pf_job.jobs.memory import MemoryJobStore
-from pf_job.jobs.postgres import PostgresJobStore
+from pf_job.jobs.postgres import FEW, PostgresJobStore
 from pf_job.jobs.states import Stage, State
 from pf_job.jobs.store import JobStore, job_lock, scope_lock
 from pf_job.specs.domain import Flavour, JobSpec, JobType, SchedulingPolicy, TimeLimits, Work
@@ -175,6 +175,24 @@ async def test_lists_can_be_filtered(kept: Kept, chosen: JobFilter, found: list[
     running = job("b", queue="r", state=State.RUNNING, stage=Stage.WATCH, start_time=NOW)
     await keep(kept, job("a"), running, job("c", queue="r", owner="bob"))
     assert await listed(kept, chosen) == found
+
+
+async def test_few_that_are_not_over_are_found_among_many_that_are(kept: Kept) -> None:
+    over: dict[str, Any] = {"stage": Stage.OVER, "state": State.FAILED}
+    await keep(kept, *(job(f"{number}", **over) for number in range(20)))
+    await keep(kept, job("ends", stage=Stage.RELEASE, state=State.FAILED), job("waits"))
+    await keep(kept, job("runs", stage=Stage.WATCH, state=State.RUNNING), *(job(f"o{n}", **over) for n in range(20)))
+    unfinished = JobFilter(states=frozenset({State.INIT, State.PENDING, State.RUNNING}))
+    assert await listed(kept, unfinished) == ["runs", "waits"]
+    assert await listed(kept, replace(unfinished, name_prefix="name-w")) == ["waits"]
+    assert "ends" in await listed(kept, JobFilter(states=frozenset({State.FAILED, State.RUNNING})))
+
+
+async def test_many_that_are_not_over_are_found_as_well(kept: Kept) -> None:
+    await keep(kept, *(job(f"{number:04}") for number in range(FEW + 10)))
+    found = await listed(kept, JobFilter(states=frozenset({State.INIT, State.PENDING})), limit=FEW + 20)
+    assert found == sorted(found, reverse=True)
+    assert len(found) == FEW + 10
 
 
 async def test_what_is_owed_comes_in_the_order_in_which_it_came_there(kept: Kept) -> None:

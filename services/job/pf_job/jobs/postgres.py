@@ -12,12 +12,15 @@ from pf_job.jobs.domain import ENDED, Counts, Happening, Job, JobFilter, Part, T
 from pf_job.jobs.dues import due
 from pf_job.jobs.life import Ending, Grant, Life
 from pf_job.jobs.spans import Span, Turns
-from pf_job.jobs.states import Stage, State
+from pf_job.jobs.states import FINAL, Stage, State
 from pf_job.specs.domain import CPU, MEMORY, JobSpec, JobType
 from pf_kit.postgres.queries import load_queries
 from pf_kit.postgres.sweep import Retention
 from pf_kit.postgres.views import Row, rows
 from pf_kit.unit import Change, View
+
+FEW = 500
+"""Jobs that are looked up one by one. Where more are wanted, the newest of all are probably among them."""
 
 T = TypeVar("T")
 
@@ -41,8 +44,9 @@ class PostgresJobStore:
         return next(iter(self._read(await rows(view).fetch(self._sql["of_part"], key))), None)
 
     async def page(self, view: View, chosen: JobFilter, before: int, limit: int) -> Sequence[Job]:
+        among = await self._few(view, chosen.states)
         found = await rows(view).fetch(
-            self._sql["page"],
+            self._sql["page" if among is None else "page_among"],
             before,
             limit,
             chosen.owner or None,
@@ -54,8 +58,19 @@ class PostgresJobStore:
             chosen.updated_since,
             chosen.started_since,
             chosen.name_prefix,
+            *([] if among is None else [among]),
         )
         return self._read(found)
+
+    async def _few(self, view: View, states: Collection[State]) -> Sequence[str] | None:
+        """All jobs in these states, if that is quickly found out: of many that are over, few are not.
+
+        To look for those from the newest job on would be to look at all.
+        """
+        if not states or not FINAL.isdisjoint(states):
+            return None
+        found = await rows(view).fetch(self._sql["unfinished_in"], list(states), FEW + 1)
+        return [row["id"] for row in found] if len(found) <= FEW else None
 
     async def at(
         self, view: View, stages: Sequence[Stage], now: datetime, limit: int, without: Collection[str] = ()

@@ -21,6 +21,26 @@ where ($1::bigint = 0 or number < $1)
 order by number desc
 limit $2
 
+-- page_among --
+-- The same of some jobs.
+select jobs.*, lives.*
+from jobs join lives using (id)
+where id = any ($12)
+    and ($1::bigint = 0 or number < $1)
+    and ($3::text is null or owner = $3)
+    and ($4::text is null or queue = $4)
+    and ($5::text[] is null or queue = any ($5) or owner = $6)
+    and ($7::text[] is null or state = any ($7))
+    and ($8::jsonb = '{}' or labels @> $8)
+    and ($9::timestamptz is null or update_time >= $9)
+    and ($10::timestamptz is null or start_time >= $10)
+    and starts_with(name, $11)
+order by number desc
+limit $2
+
+-- unfinished_in --
+select id from lives where stage <> 'over' and state = any ($1) limit $2
+
 -- at --
 -- Whoever waits for its time does so before it is submitted; later nothing waits for a time.
 select jobs.*, lives.*
