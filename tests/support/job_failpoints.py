@@ -82,7 +82,7 @@ class FailingAdmission(RemoteAdmission):
         await super().revise(wishes)
         self._passed(JobPoint.REVISED)
 
-    async def release(self, given: Sequence[GivenBack]) -> Mapping[AttemptKey, Grant]:
+    async def release(self, given: Sequence[GivenBack]) -> Mapping[AttemptKey, Grant | None]:
         self._passed(JobPoint.RELEASE)
         found = await super().release(given)
         self._passed(JobPoint.RELEASED)

@@ -71,7 +71,7 @@ class FakeQueue:
     async def revise(self, wishes: Sequence[Wish]) -> None:
         """Nobody waits here."""
 
-    async def release(self, given: Sequence[GivenBack]) -> Mapping[AttemptKey, Grant]:
+    async def release(self, given: Sequence[GivenBack]) -> Mapping[AttemptKey, Grant | None]:
         for each in given:
             if self.held.pop(each.key, None) is not None:
                 self.over.append(each.key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from google.protobuf.message import Message
@@ -25,7 +26,7 @@ from pf_job.driving.convert import (
     workload_message,
 )
 from pf_job.driving.ports import AttemptKey, GivenBack, Left, Standing, Submitted, Wish
-from pf_job.jobs.life import Grant
+from pf_job.jobs.life import Ending, Grant
 from pf_job.runtimes.port import Machine
 from pf_kit.clock import Clock
 
@@ -63,8 +64,8 @@ class RemoteAdmission:
         # At once, so that they share a commit there.
         await asyncio.gather(*map(self._revise, wishes))
 
-    async def release(self, given: Sequence[GivenBack]) -> Mapping[AttemptKey, Grant]:
-        found: dict[AttemptKey, Grant] = {}
+    async def release(self, given: Sequence[GivenBack]) -> Mapping[AttemptKey, Grant | None]:
+        found: dict[AttemptKey, Grant | None] = {}
         for begin in range(0, len(given), MOST):
             found.update(await self._release(given[begin : begin + MOST]))
         return found
@@ -131,18 +132,26 @@ class RemoteAdmission:
         with suppress(NotFound, WorkloadStateConflict):
             await self._call(self._stub.UpdateWorkload, request)
 
-    async def _release(self, given: Sequence[GivenBack]) -> Mapping[AttemptKey, Grant]:
+    async def _release(self, given: Sequence[GivenBack]) -> Mapping[AttemptKey, Grant | None]:
         request = admission_pb2.ReleaseWorkloadsRequest(releases=map(release_message, given))
         reply = await self._call(self._stub.ReleaseWorkloads, request)
-        found: dict[AttemptKey, Grant] = {}
+        found: dict[AttemptKey, Grant | None] = {}
         for each, result in zip(given, reply.results, strict=True):
-            if not result.HasField("refusal") or result.refusal.code == Code.NOT_FOUND:
-                continue
-            if result.refusal.reason != "GRANT_MISMATCH":
-                raise refused(result.refusal)
-            if grant := await self._held(each.key):
-                found[each.key] = grant
+            if result.HasField("refusal"):
+                found.update(await self._unreleased(each, result.refusal))
         return found
+
+    async def _unreleased(self, given: GivenBack, refusal: admission_pb2.Refusal) -> Mapping[AttemptKey, Grant | None]:
+        """What to tell of an attempt that was not released as it was to be."""
+        if refusal.reason == GrantMismatch.reason:
+            grant = await self._held(given.key)
+            return {given.key: grant} if grant else {}
+        if refusal.code == Code.NOT_FOUND:
+            return {given.key: None} if given.ending is Ending.EVICTED else {}
+        if given.ending is Ending.EVICTED:
+            # The queue has forgotten that it pushed it out, as one does that was restored from a back-up.
+            return {given.key: None, **await self._release([replace(given, ending=Ending.STOPPED)])}
+        raise refused(refusal)
 
     async def _resize(self, left: Left) -> Grant | None:
         try:

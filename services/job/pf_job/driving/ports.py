@@ -105,10 +105,11 @@ class Admission(Protocol):
         all others are passed over.
         """
 
-    async def release(self, given: Sequence[GivenBack]) -> Mapping[AttemptKey, Grant]:
+    async def release(self, given: Sequence[GivenBack]) -> Mapping[AttemptKey, Grant | None]:
         """Gives back what attempts hold, and takes back those that wait.
 
-        Tells of those that hold something else than was said what it is: they are not released. Unknown ones are
+        Tells of those that hold something else than was said what it is: they are not released. None is told of those
+        that the queue did not know to be pushed out: they are released, and do not wait again. Other unknown ones are
         passed over.
         """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from paddleflow.problems import Unavailable
@@ -79,7 +79,7 @@ async def give_back(book: Book, admission: Admission) -> int:
     owed = await book.owed(Stage.RELEASE, Stage.RESIZE)
     over = [job for job in owed if job.life.stage is Stage.RELEASE]
     held = await admission.release([_given_back(job) for job in over]) if over else {}
-    await book.tell([News(job.id, _released(job, held)) for job in over])
+    await book.tell([News(job.id, event) for job in over for event in _released(job, held)])
     await _resize(book, admission, [job for job in owed if job.life.stage is Stage.RESIZE])
     return len(owed)
 
@@ -143,10 +143,14 @@ def _given_back(job: Job) -> GivenBack:
     return GivenBack(AttemptKey(job.id, life.attempt), life.grant.id if life.grant else "", ending)
 
 
-def _released(job: Job, held: Mapping[AttemptKey, Grant]) -> Event:
-    grant = held.get(AttemptKey(job.id, job.life.attempt))
-    kind = Kind.RELEASED if grant is None else Kind.ADMITTED
-    return Event(kind=kind, attempt=job.life.attempt, grant=grant)
+def _released(job: Job, held: Mapping[AttemptKey, Grant | None]) -> Iterator[Event]:
+    key = AttemptKey(job.id, job.life.attempt)
+    if grant := held.get(key):
+        yield Event(kind=Kind.ADMITTED, attempt=key.attempt, grant=grant)
+        return
+    yield Event(kind=Kind.RELEASED, attempt=key.attempt)
+    if key in held:
+        yield Event(kind=Kind.UNKNOWN, attempt=key.attempt + 1)
 
 
 def _resized(job: Job, held: Mapping[AttemptKey, Grant]) -> Event:
