@@ -74,6 +74,20 @@ async def test_shards_are_leased_finished_returned_and_renewed(job_site: JobSite
     assert (dataset.pass_number, dataset.todo, dataset.leased, dataset.done) == (2, 2, 1, 0)
 
 
+async def test_a_shard_is_finished_as_the_next_is_leased(replica: Replica) -> None:
+    await replica.open(passes=2)
+    first = (await replica.lease()).shard.lease
+    reply = await replica.lease(finished=first)
+    assert (reply.counted, reply.shard.lease.number) == (True, 1)
+    again = await replica.lease(finished=first)
+    assert (again.counted, again.shard.lease.number) == (False, 2), "it was finished before"
+    await replica.call(shard_pb2.FinishShardRequest(lease=reply.shard.lease))
+    turned = await replica.lease(finished=again.shard.lease)
+    assert (turned.counted, turned.shard.lease.pass_number) == (True, 2), "the last of a pass begins the next"
+    with pytest.raises(InvalidArgument):
+        await replica.lease(finished=shard_pb2.ShardLease(dataset="e", number=-1))
+
+
 async def test_a_shard_that_fails_too_often_is_left_out_and_told_of(job_site: JobSite, replica: Replica) -> None:
     await replica.open(total=1, size=1, retries=1)
     for _ in range(2):

@@ -80,9 +80,15 @@ class Datasets:
         reply = await self._session.change(self._stub.ResetDataset, request, request_id)
         return dataset_from_wire(reply.dataset)
 
-    async def lease(self, name: str, *, pass_number: int = 0, request_id: str = "") -> LeaseOutcome:
-        """The next shard, of this pass if one is given; or why there is none. Only with the token of a job."""
-        request = build(shard_pb2.LeaseShardRequest, dataset=name, pass_number=pass_number)
+    async def lease(
+        self, name: str, *, pass_number: int = 0, finished: ShardLease | None = None, request_id: str = ""
+    ) -> LeaseOutcome:
+        """The next shard, of this pass if one is given; or why there is none. Only with the token of a job.
+
+        One that is done may be finished with the same call.
+        """
+        done = lease_to_wire(finished) if finished else None
+        request = build(shard_pb2.LeaseShardRequest, dataset=name, pass_number=pass_number, finished=done)
         return outcome_from_wire(await self._session.change(self._stub.LeaseShard, request, request_id))
 
     async def finish(self, lease: ShardLease) -> bool:

@@ -64,6 +64,8 @@ class Shard:
         """How often it failed before in this pass."""
         self.lost = False
         """True if somebody else has it by now: what is learned from it counts for nothing."""
+        self.closed = False
+        """True once the loop came round: it cannot be lost any more."""
         self.begun = begun
         self.verdict: Verdict | None = None
         """None: it is done when the loop comes round."""

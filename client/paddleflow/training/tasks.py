@@ -14,7 +14,7 @@ from typing import TypeVar, Unpack
 from paddleflow.aio.datasets import Datasets
 from paddleflow.aio.session import Session
 from paddleflow.channel import open_channel
-from paddleflow.models.shards import LeasedShard, ShardLease, ShardWait
+from paddleflow.models.shards import LeasedShard, LeaseOutcome, ShardLease, ShardWait
 from paddleflow.problems import Problem, Unauthenticated
 from paddleflow.training.environment import own_connection
 from paddleflow.training.shard import LEFT, Shard, ShardOptions, Verdict, plan_of, too_old
@@ -29,18 +29,18 @@ async def async_shards(name: str, **options: Unpack[ShardOptions]) -> AsyncGener
         trainer, plan = _Trainer(datasets, options), plan_of(name, options)
         await trainer.insist(lambda: datasets.open("", plan, options.get("items", ())))
         async with _renewing(datasets, options, plan.lease.total_seconds() / 3) as held:
-            while leased := await trainer.next(name):
-                shard = Shard(leased, time.monotonic())
-                held[shard.lease] = shard
+            done: ShardLease | None = None
+            while leased := await trainer.next(name, done):
+                # Kept alive until the service knows that it is done.
+                held.clear()
+                shard = held[leased.lease] = Shard(leased, time.monotonic())
                 try:
                     yield shard
-                    await trainer.settle(shard)
                 except GeneratorExit:
                     with suppress(Problem):
                         await trainer.leave(shard)
                     raise
-                finally:
-                    del held[shard.lease]
+                done = await trainer.settle(shard)
 
 
 class _Trainer:
@@ -50,26 +50,27 @@ class _Trainer:
         self._datasets = datasets
         self._options = options
 
-    async def next(self, name: str) -> LeasedShard | None:
-        """The next shard, once there is one; None if there will be none."""
+    async def next(self, name: str, done: ShardLease | None) -> LeasedShard | None:
+        """The next shard, once there is one; None if there will be none. The one before is done, if it is given."""
         while True:
-            request, wanted = uuid.uuid4().hex, self._options.get("pass_number", 0)
-            outcome = await self.insist(lambda: self._datasets.lease(name, pass_number=wanted, request_id=request))  # noqa: B023 - called at once
+            request = uuid.uuid4().hex
+            outcome = await self.insist(lambda: self._lease(name, done, request))  # noqa: B023 - called at once
             match outcome:
                 case LeasedShard():
                     return outcome
                 case ShardWait(wait):
+                    done = None
                     await asyncio.sleep(wait.total_seconds() * (0.5 + _chance() / 2))
                 case _:
                     return None
 
-    async def settle(self, shard: Shard) -> None:
-        """Tells what became of a shard."""
-        verdict = shard.verdict
+    async def settle(self, shard: Shard) -> ShardLease | None:
+        """Gives back a shard that is not done; returns the lease of one that is."""
+        shard.closed, verdict = True, shard.verdict
         if verdict is None:
-            await self.insist(lambda: self._datasets.finish(shard.lease))
-        else:
-            await self.insist(lambda: self._give_back(shard.lease, verdict))
+            return shard.lease
+        await self.insist(lambda: self._give_back(shard.lease, verdict))
+        return None
 
     async def leave(self, shard: Shard) -> None:
         """Gives a shard back in a hurry."""
@@ -85,6 +86,10 @@ class _Trainer:
             except Problem as problem:
                 await asyncio.sleep(trying.delay(problem, time.monotonic(), _chance()))
                 trying = trying.failed()
+
+    async def _lease(self, name: str, done: ShardLease | None, request: str) -> LeaseOutcome:
+        wanted = self._options.get("pass_number", 0)
+        return await self._datasets.lease(name, pass_number=wanted, finished=done, request_id=request)
 
     async def _give_back(self, lease: ShardLease, verdict: Verdict) -> bool:
         return await self._datasets.give_back(lease, failed=verdict.failed, reason=verdict.reason)
@@ -127,7 +132,7 @@ async def _renew(datasets: Datasets, held: dict[ShardLease, Shard]) -> None:
         # The service is away. It keeps what it knows, and is asked again soon.
         return
     for lease, shard in held.items():
-        shard.lost = lease not in good
+        shard.lost = not shard.closed and lease not in good
 
 
 def _chance() -> float:

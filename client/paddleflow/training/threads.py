@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import TypeVar, Unpack
 
 from paddleflow.channel import open_blocking_channel
-from paddleflow.models.shards import LeasedShard, ShardLease, ShardWait
+from paddleflow.models.shards import LeasedShard, LeaseOutcome, ShardLease, ShardWait
 from paddleflow.problems import Problem, Unauthenticated
 from paddleflow.sync.datasets import Datasets
 from paddleflow.sync.session import Session
@@ -33,18 +33,18 @@ def shards(name: str, **options: Unpack[ShardOptions]) -> Generator[Shard, None,
         trainer, plan = _Trainer(datasets, options), plan_of(name, options)
         trainer.insist(lambda: datasets.open("", plan, options.get("items", ())))
         with _renewing(datasets, options, plan.lease.total_seconds() / 3) as held:
-            while leased := trainer.next(name):
-                shard = Shard(leased, time.monotonic())
-                held[shard.lease] = shard
+            done: ShardLease | None = None
+            while leased := trainer.next(name, done):
+                # Kept alive until the service knows that it is done.
+                held.clear()
+                shard = held[leased.lease] = Shard(leased, time.monotonic())
                 try:
                     yield shard
-                    trainer.settle(shard)
                 except GeneratorExit:
                     with suppress(Problem):
                         trainer.leave(shard)
                     raise
-                finally:
-                    del held[shard.lease]
+                done = trainer.settle(shard)
 
 
 class _Trainer:
@@ -54,26 +54,27 @@ class _Trainer:
         self._datasets = datasets
         self._options = options
 
-    def next(self, name: str) -> LeasedShard | None:
-        """The next shard, once there is one; None if there will be none."""
+    def next(self, name: str, done: ShardLease | None) -> LeasedShard | None:
+        """The next shard, once there is one; None if there will be none. The one before is done, if it is given."""
         while True:
-            request, wanted = uuid.uuid4().hex, self._options.get("pass_number", 0)
-            outcome = self.insist(lambda: self._datasets.lease(name, pass_number=wanted, request_id=request))  # noqa: B023 - called at once
+            request = uuid.uuid4().hex
+            outcome = self.insist(lambda: self._lease(name, done, request))  # noqa: B023 - called at once
             match outcome:
                 case LeasedShard():
                     return outcome
                 case ShardWait(wait):
+                    done = None
                     time.sleep(wait.total_seconds() * (0.5 + _chance() / 2))
                 case _:
                     return None
 
-    def settle(self, shard: Shard) -> None:
-        """Tells what became of a shard."""
-        verdict = shard.verdict
+    def settle(self, shard: Shard) -> ShardLease | None:
+        """Gives back a shard that is not done; returns the lease of one that is."""
+        shard.closed, verdict = True, shard.verdict
         if verdict is None:
-            self.insist(lambda: self._datasets.finish(shard.lease))
-        else:
-            self.insist(lambda: self._give_back(shard.lease, verdict))
+            return shard.lease
+        self.insist(lambda: self._give_back(shard.lease, verdict))
+        return None
 
     def leave(self, shard: Shard) -> None:
         """Gives a shard back in a hurry."""
@@ -89,6 +90,10 @@ class _Trainer:
             except Problem as problem:
                 time.sleep(trying.delay(problem, time.monotonic(), _chance()))
                 trying = trying.failed()
+
+    def _lease(self, name: str, done: ShardLease | None, request: str) -> LeaseOutcome:
+        wanted = self._options.get("pass_number", 0)
+        return self._datasets.lease(name, pass_number=wanted, finished=done, request_id=request)
 
     def _give_back(self, lease: ShardLease, verdict: Verdict) -> bool:
         return self._datasets.give_back(lease, failed=verdict.failed, reason=verdict.reason)
@@ -133,7 +138,7 @@ def _renew(datasets: Datasets, held: dict[ShardLease, Shard]) -> None:
         # The service is away. It keeps what it knows, and is asked again soon.
         return
     for lease, shard in held.items():
-        shard.lost = lease not in good
+        shard.lost = not shard.closed and lease not in good
 
 
 def _chance() -> float:

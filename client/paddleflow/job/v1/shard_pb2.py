@@ -28,7 +28,7 @@ from paddleflow.common.v1 import access_pb2 as paddleflow_dot_common_dot_v1_dot_
 from paddleflow.job.v1 import spec_pb2 as paddleflow_dot_job_dot_v1_dot_spec__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dpaddleflow/job/v1/shard.proto\x12\x11paddleflow.job.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!paddleflow/common/v1/access.proto\x1a\x1cpaddleflow/job/v1/spec.proto\"\x94\x03\n\x07\x44\x61taset\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05total\x18\x02 \x01(\x03\x12\x0c\n\x04size\x18\x03 \x01(\x03\x12\x0e\n\x06passes\x18\x04 \x01(\x05\x12(\n\x05lease\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x14\n\x07retries\x18\x06 \x01(\x05H\x00\x88\x01\x01\x12\x11\n\x04seed\x18\x07 \x01(\x03H\x01\x88\x01\x01\x12\x0e\n\x06shards\x18\x08 \x01(\x03\x12\x13\n\x0bpass_number\x18\t \x01(\x05\x12\x0c\n\x04todo\x18\n \x01(\x03\x12\x0e\n\x06leased\x18\x0b \x01(\x03\x12\x0c\n\x04\x64one\x18\x0c \x01(\x03\x12\x0e\n\x06\x66\x61iled\x18\r \x01(\x03\x12\x15\n\rfailed_in_all\x18\x0e \x01(\x03\x12\x0c\n\x04over\x18\x0f \x01(\x08\x12/\n\x0b\x63reate_time\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x11 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\n\n\x08_retriesB\x07\n\x05_seed\"\xa2\x01\n\x05Shard\x12,\n\x05lease\x18\x01 \x01(\x0b\x32\x1d.paddleflow.job.v1.ShardLease\x12\r\n\x05\x66irst\x18\x02 \x01(\x03\x12\r\n\x05\x63ount\x18\x03 \x01(\x03\x12\r\n\x05items\x18\x04 \x03(\t\x12,\n\tremaining\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x10\n\x08\x66\x61ilures\x18\x06 \x01(\x05\"Q\n\nShardLease\x12\x0f\n\x07\x64\x61taset\x18\x01 \x01(\t\x12\x13\n\x0bpass_number\x18\x02 \x01(\x05\x12\x0e\n\x06number\x18\x03 \x01(\x03\x12\r\n\x05\x65poch\x18\x04 \x01(\x03\"\x9b\x02\n\x0bShardStatus\x12,\n\x05lease\x18\x01 \x01(\x0b\x32\x1d.paddleflow.job.v1.ShardLease\x12,\n\x05state\x18\x02 \x01(\x0e\x32\x1d.paddleflow.job.v1.ShardState\x12\x10\n\x08\x66\x61ilures\x18\x03 \x01(\x05\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x05 \x01(\x05\x12%\n\x04role\x18\x06 \x01(\x0e\x32\x17.paddleflow.job.v1.Role\x12\r\n\x05index\x18\x07 \x01(\x05\x12)\n\x05until\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x66irst\x18\t \x01(\x03\x12\r\n\x05\x63ount\x18\n \x01(\x03\"t\n\x12OpenDatasetRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12+\n\x07\x64\x61taset\x18\x02 \x01(\x0b\x32\x1a.paddleflow.job.v1.Dataset\x12\r\n\x05items\x18\x03 \x03(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"B\n\x13OpenDatasetResponse\x12+\n\x07\x64\x61taset\x18\x01 \x01(\x0b\x32\x1a.paddleflow.job.v1.Dataset\"M\n\x11LeaseShardRequest\x12\x0f\n\x07\x64\x61taset\x18\x01 \x01(\t\x12\x13\n\x0bpass_number\x18\x02 \x01(\x05\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"\xaf\x01\n\x12LeaseShardResponse\x12)\n\x05shard\x18\x01 \x01(\x0b\x32\x18.paddleflow.job.v1.ShardH\x00\x12)\n\x04wait\x18\x02 \x01(\x0b\x32\x19.google.protobuf.DurationH\x00\x12\x13\n\tpass_over\x18\x03 \x01(\x08H\x00\x12\x0e\n\x04over\x18\x04 \x01(\x08H\x00\x12\x13\n\x0bpass_number\x18\x05 \x01(\x05\x42\t\n\x07outcome\"V\n\x12\x46inishShardRequest\x12,\n\x05lease\x18\x01 \x01(\x0b\x32\x1d.paddleflow.job.v1.ShardLease\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"&\n\x13\x46inishShardResponse\x12\x0f\n\x07\x63ounted\x18\x01 \x01(\x08\"v\n\x12ReturnShardRequest\x12,\n\x05lease\x18\x01 \x01(\x0b\x32\x1d.paddleflow.job.v1.ShardLease\x12\x0e\n\x06\x66\x61iled\x18\x02 \x01(\x08\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"&\n\x13ReturnShardResponse\x12\x0f\n\x07\x63ounted\x18\x01 \x01(\x08\"W\n\x12RenewLeasesRequest\x12-\n\x06leases\x18\x01 \x03(\x0b\x32\x1d.paddleflow.job.v1.ShardLease\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"B\n\x13RenewLeasesResponse\x12+\n\x04held\x18\x01 \x03(\x0b\x32\x1d.paddleflow.job.v1.ShardLease\"1\n\x11GetDatasetRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\"A\n\x12GetDatasetResponse\x12+\n\x07\x64\x61taset\x18\x01 \x01(\x0b\x32\x1a.paddleflow.job.v1.Dataset\"L\n\x13ListDatasetsRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"]\n\x14ListDatasetsResponse\x12,\n\x08\x64\x61tasets\x18\x01 \x03(\x0b\x32\x1a.paddleflow.job.v1.Dataset\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x8a\x01\n\x11ListShardsRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x0f\n\x07\x64\x61taset\x18\x02 \x01(\t\x12-\n\x06states\x18\x03 \x03(\x0e\x32\x1d.paddleflow.job.v1.ShardState\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\"]\n\x12ListShardsResponse\x12.\n\x06shards\x18\x01 \x03(\x0b\x32\x1e.paddleflow.job.v1.ShardStatus\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\\\n\x13ResetDatasetRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x13\n\x0bpass_number\x18\x03 \x01(\x05\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"C\n\x14ResetDatasetResponse\x12+\n\x07\x64\x61taset\x18\x01 \x01(\x0b\x32\x1a.paddleflow.job.v1.Dataset*s\n\nShardState\x12\x1b\n\x17SHARD_STATE_UNSPECIFIED\x10\x00\x12\x16\n\x12SHARD_STATE_LEASED\x10\x01\x12\x18\n\x14SHARD_STATE_RETURNED\x10\x02\x12\x16\n\x12SHARD_STATE_FAILED\x10\x03\x32\xbc\x07\n\x0cShardService\x12\x66\n\x0bOpenDataset\x12%.paddleflow.job.v1.OpenDatasetRequest\x1a&.paddleflow.job.v1.OpenDatasetResponse\"\x08\xea\xc7\x18\x04\x08\x02\x18\x01\x12\x63\n\nLeaseShard\x12$.paddleflow.job.v1.LeaseShardRequest\x1a%.paddleflow.job.v1.LeaseShardResponse\"\x08\xea\xc7\x18\x04\x08\x02\x18\x01\x12\x66\n\x0b\x46inishShard\x12%.paddleflow.job.v1.FinishShardRequest\x1a&.paddleflow.job.v1.FinishShardResponse\"\x08\xea\xc7\x18\x04\x08\x02\x18\x01\x12\x66\n\x0bReturnShard\x12%.paddleflow.job.v1.ReturnShardRequest\x1a&.paddleflow.job.v1.ReturnShardResponse\"\x08\xea\xc7\x18\x04\x08\x02\x18\x01\x12\x66\n\x0bRenewLeases\x12%.paddleflow.job.v1.RenewLeasesRequest\x1a&.paddleflow.job.v1.RenewLeasesResponse\"\x08\xea\xc7\x18\x04\x08\x02\x18\x01\x12\x66\n\nGetDataset\x12$.paddleflow.job.v1.GetDatasetRequest\x1a%.paddleflow.job.v1.GetDatasetResponse\"\x0b\x90\x02\x01\xea\xc7\x18\x04\x08\x02\x18\x01\x12l\n\x0cListDatasets\x12&.paddleflow.job.v1.ListDatasetsRequest\x1a\'.paddleflow.job.v1.ListDatasetsResponse\"\x0b\x90\x02\x01\xea\xc7\x18\x04\x08\x02\x18\x01\x12\x66\n\nListShards\x12$.paddleflow.job.v1.ListShardsRequest\x1a%.paddleflow.job.v1.ListShardsResponse\"\x0b\x90\x02\x01\xea\xc7\x18\x04\x08\x02\x18\x01\x12i\n\x0cResetDataset\x12&.paddleflow.job.v1.ResetDatasetRequest\x1a\'.paddleflow.job.v1.ResetDatasetResponse\"\x08\xea\xc7\x18\x04\x08\x02\x18\x01\x42\x35Z3github.com/PaddlePaddle/PaddleFlow/api/job/v1;jobv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dpaddleflow/job/v1/shard.proto\x12\x11paddleflow.job.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!paddleflow/common/v1/access.proto\x1a\x1cpaddleflow/job/v1/spec.proto\"\x94\x03\n\x07\x44\x61taset\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05total\x18\x02 \x01(\x03\x12\x0c\n\x04size\x18\x03 \x01(\x03\x12\x0e\n\x06passes\x18\x04 \x01(\x05\x12(\n\x05lease\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x14\n\x07retries\x18\x06 \x01(\x05H\x00\x88\x01\x01\x12\x11\n\x04seed\x18\x07 \x01(\x03H\x01\x88\x01\x01\x12\x0e\n\x06shards\x18\x08 \x01(\x03\x12\x13\n\x0bpass_number\x18\t \x01(\x05\x12\x0c\n\x04todo\x18\n \x01(\x03\x12\x0e\n\x06leased\x18\x0b \x01(\x03\x12\x0c\n\x04\x64one\x18\x0c \x01(\x03\x12\x0e\n\x06\x66\x61iled\x18\r \x01(\x03\x12\x15\n\rfailed_in_all\x18\x0e \x01(\x03\x12\x0c\n\x04over\x18\x0f \x01(\x08\x12/\n\x0b\x63reate_time\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x11 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\n\n\x08_retriesB\x07\n\x05_seed\"\xa2\x01\n\x05Shard\x12,\n\x05lease\x18\x01 \x01(\x0b\x32\x1d.paddleflow.job.v1.ShardLease\x12\r\n\x05\x66irst\x18\x02 \x01(\x03\x12\r\n\x05\x63ount\x18\x03 \x01(\x03\x12\r\n\x05items\x18\x04 \x03(\t\x12,\n\tremaining\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x10\n\x08\x66\x61ilures\x18\x06 \x01(\x05\"Q\n\nShardLease\x12\x0f\n\x07\x64\x61taset\x18\x01 \x01(\t\x12\x13\n\x0bpass_number\x18\x02 \x01(\x05\x12\x0e\n\x06number\x18\x03 \x01(\x03\x12\r\n\x05\x65poch\x18\x04 \x01(\x03\"\x9b\x02\n\x0bShardStatus\x12,\n\x05lease\x18\x01 \x01(\x0b\x32\x1d.paddleflow.job.v1.ShardLease\x12,\n\x05state\x18\x02 \x01(\x0e\x32\x1d.paddleflow.job.v1.ShardState\x12\x10\n\x08\x66\x61ilures\x18\x03 \x01(\x05\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x05 \x01(\x05\x12%\n\x04role\x18\x06 \x01(\x0e\x32\x17.paddleflow.job.v1.Role\x12\r\n\x05index\x18\x07 \x01(\x05\x12)\n\x05until\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x66irst\x18\t \x01(\x03\x12\r\n\x05\x63ount\x18\n \x01(\x03\"t\n\x12OpenDatasetRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12+\n\x07\x64\x61taset\x18\x02 \x01(\x0b\x32\x1a.paddleflow.job.v1.Dataset\x12\r\n\x05items\x18\x03 \x03(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"B\n\x13OpenDatasetResponse\x12+\n\x07\x64\x61taset\x18\x01 \x01(\x0b\x32\x1a.paddleflow.job.v1.Dataset\"~\n\x11LeaseShardRequest\x12\x0f\n\x07\x64\x61taset\x18\x01 \x01(\t\x12\x13\n\x0bpass_number\x18\x02 \x01(\x05\x12\x12\n\nrequest_id\x18\x03 \x01(\t\x12/\n\x08\x66inished\x18\x04 \x01(\x0b\x32\x1d.paddleflow.job.v1.ShardLease\"\xc0\x01\n\x12LeaseShardResponse\x12)\n\x05shard\x18\x01 \x01(\x0b\x32\x18.paddleflow.job.v1.ShardH\x00\x12)\n\x04wait\x18\x02 \x01(\x0b\x32\x19.google.protobuf.DurationH\x00\x12\x13\n\tpass_over\x18\x03 \x01(\x08H\x00\x12\x0e\n\x04over\x18\x04 \x01(\x08H\x00\x12\x13\n\x0bpass_number\x18\x05 \x01(\x05\x12\x0f\n\x07\x63ounted\x18\x06 \x01(\x08\x42\t\n\x07outcome\"V\n\x12\x46inishShardRequest\x12,\n\x05lease\x18\x01 \x01(\x0b\x32\x1d.paddleflow.job.v1.ShardLease\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"&\n\x13\x46inishShardResponse\x12\x0f\n\x07\x63ounted\x18\x01 \x01(\x08\"v\n\x12ReturnShardRequest\x12,\n\x05lease\x18\x01 \x01(\x0b\x32\x1d.paddleflow.job.v1.ShardLease\x12\x0e\n\x06\x66\x61iled\x18\x02 \x01(\x08\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"&\n\x13ReturnShardResponse\x12\x0f\n\x07\x63ounted\x18\x01 \x01(\x08\"W\n\x12RenewLeasesRequest\x12-\n\x06leases\x18\x01 \x03(\x0b\x32\x1d.paddleflow.job.v1.ShardLease\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"B\n\x13RenewLeasesResponse\x12+\n\x04held\x18\x01 \x03(\x0b\x32\x1d.paddleflow.job.v1.ShardLease\"1\n\x11GetDatasetRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\"A\n\x12GetDatasetResponse\x12+\n\x07\x64\x61taset\x18\x01 \x01(\x0b\x32\x1a.paddleflow.job.v1.Dataset\"L\n\x13ListDatasetsRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"]\n\x14ListDatasetsResponse\x12,\n\x08\x64\x61tasets\x18\x01 \x03(\x0b\x32\x1a.paddleflow.job.v1.Dataset\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x8a\x01\n\x11ListShardsRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x0f\n\x07\x64\x61taset\x18\x02 \x01(\t\x12-\n\x06states\x18\x03 \x03(\x0e\x32\x1d.paddleflow.job.v1.ShardState\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\"]\n\x12ListShardsResponse\x12.\n\x06shards\x18\x01 \x03(\x0b\x32\x1e.paddleflow.job.v1.ShardStatus\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\\\n\x13ResetDatasetRequest\x12\x0e\n\x06job_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x13\n\x0bpass_number\x18\x03 \x01(\x05\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"C\n\x14ResetDatasetResponse\x12+\n\x07\x64\x61taset\x18\x01 \x01(\x0b\x32\x1a.paddleflow.job.v1.Dataset*s\n\nShardState\x12\x1b\n\x17SHARD_STATE_UNSPECIFIED\x10\x00\x12\x16\n\x12SHARD_STATE_LEASED\x10\x01\x12\x18\n\x14SHARD_STATE_RETURNED\x10\x02\x12\x16\n\x12SHARD_STATE_FAILED\x10\x03\x32\xbc\x07\n\x0cShardService\x12\x66\n\x0bOpenDataset\x12%.paddleflow.job.v1.OpenDatasetRequest\x1a&.paddleflow.job.v1.OpenDatasetResponse\"\x08\xea\xc7\x18\x04\x08\x02\x18\x01\x12\x63\n\nLeaseShard\x12$.paddleflow.job.v1.LeaseShardRequest\x1a%.paddleflow.job.v1.LeaseShardResponse\"\x08\xea\xc7\x18\x04\x08\x02\x18\x01\x12\x66\n\x0b\x46inishShard\x12%.paddleflow.job.v1.FinishShardRequest\x1a&.paddleflow.job.v1.FinishShardResponse\"\x08\xea\xc7\x18\x04\x08\x02\x18\x01\x12\x66\n\x0bReturnShard\x12%.paddleflow.job.v1.ReturnShardRequest\x1a&.paddleflow.job.v1.ReturnShardResponse\"\x08\xea\xc7\x18\x04\x08\x02\x18\x01\x12\x66\n\x0bRenewLeases\x12%.paddleflow.job.v1.RenewLeasesRequest\x1a&.paddleflow.job.v1.RenewLeasesResponse\"\x08\xea\xc7\x18\x04\x08\x02\x18\x01\x12\x66\n\nGetDataset\x12$.paddleflow.job.v1.GetDatasetRequest\x1a%.paddleflow.job.v1.GetDatasetResponse\"\x0b\x90\x02\x01\xea\xc7\x18\x04\x08\x02\x18\x01\x12l\n\x0cListDatasets\x12&.paddleflow.job.v1.ListDatasetsRequest\x1a\'.paddleflow.job.v1.ListDatasetsResponse\"\x0b\x90\x02\x01\xea\xc7\x18\x04\x08\x02\x18\x01\x12\x66\n\nListShards\x12$.paddleflow.job.v1.ListShardsRequest\x1a%.paddleflow.job.v1.ListShardsResponse\"\x0b\x90\x02\x01\xea\xc7\x18\x04\x08\x02\x18\x01\x12i\n\x0cResetDataset\x12&.paddleflow.job.v1.ResetDatasetRequest\x1a\'.paddleflow.job.v1.ResetDatasetResponse\"\x08\xea\xc7\x18\x04\x08\x02\x18\x01\x42\x35Z3github.com/PaddlePaddle/PaddleFlow/api/job/v1;jobv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -54,8 +54,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SHARDSERVICE'].methods_by_name['ListShards']._serialized_options = b'\220\002\001\352\307\030\004\010\002\030\001'
   _globals['_SHARDSERVICE'].methods_by_name['ResetDataset']._loaded_options = None
   _globals['_SHARDSERVICE'].methods_by_name['ResetDataset']._serialized_options = b'\352\307\030\004\010\002\030\001'
-  _globals['_SHARDSTATE']._serialized_start=2701
-  _globals['_SHARDSTATE']._serialized_end=2816
+  _globals['_SHARDSTATE']._serialized_start=2767
+  _globals['_SHARDSTATE']._serialized_end=2882
   _globals['_DATASET']._serialized_start=183
   _globals['_DATASET']._serialized_end=587
   _globals['_SHARD']._serialized_start=590
@@ -69,37 +69,37 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_OPENDATASETRESPONSE']._serialized_start=1241
   _globals['_OPENDATASETRESPONSE']._serialized_end=1307
   _globals['_LEASESHARDREQUEST']._serialized_start=1309
-  _globals['_LEASESHARDREQUEST']._serialized_end=1386
-  _globals['_LEASESHARDRESPONSE']._serialized_start=1389
-  _globals['_LEASESHARDRESPONSE']._serialized_end=1564
-  _globals['_FINISHSHARDREQUEST']._serialized_start=1566
-  _globals['_FINISHSHARDREQUEST']._serialized_end=1652
-  _globals['_FINISHSHARDRESPONSE']._serialized_start=1654
-  _globals['_FINISHSHARDRESPONSE']._serialized_end=1692
-  _globals['_RETURNSHARDREQUEST']._serialized_start=1694
-  _globals['_RETURNSHARDREQUEST']._serialized_end=1812
-  _globals['_RETURNSHARDRESPONSE']._serialized_start=1814
-  _globals['_RETURNSHARDRESPONSE']._serialized_end=1852
-  _globals['_RENEWLEASESREQUEST']._serialized_start=1854
-  _globals['_RENEWLEASESREQUEST']._serialized_end=1941
-  _globals['_RENEWLEASESRESPONSE']._serialized_start=1943
-  _globals['_RENEWLEASESRESPONSE']._serialized_end=2009
-  _globals['_GETDATASETREQUEST']._serialized_start=2011
-  _globals['_GETDATASETREQUEST']._serialized_end=2060
-  _globals['_GETDATASETRESPONSE']._serialized_start=2062
-  _globals['_GETDATASETRESPONSE']._serialized_end=2127
-  _globals['_LISTDATASETSREQUEST']._serialized_start=2129
-  _globals['_LISTDATASETSREQUEST']._serialized_end=2205
-  _globals['_LISTDATASETSRESPONSE']._serialized_start=2207
-  _globals['_LISTDATASETSRESPONSE']._serialized_end=2300
-  _globals['_LISTSHARDSREQUEST']._serialized_start=2303
-  _globals['_LISTSHARDSREQUEST']._serialized_end=2441
-  _globals['_LISTSHARDSRESPONSE']._serialized_start=2443
-  _globals['_LISTSHARDSRESPONSE']._serialized_end=2536
-  _globals['_RESETDATASETREQUEST']._serialized_start=2538
-  _globals['_RESETDATASETREQUEST']._serialized_end=2630
-  _globals['_RESETDATASETRESPONSE']._serialized_start=2632
-  _globals['_RESETDATASETRESPONSE']._serialized_end=2699
-  _globals['_SHARDSERVICE']._serialized_start=2819
-  _globals['_SHARDSERVICE']._serialized_end=3775
+  _globals['_LEASESHARDREQUEST']._serialized_end=1435
+  _globals['_LEASESHARDRESPONSE']._serialized_start=1438
+  _globals['_LEASESHARDRESPONSE']._serialized_end=1630
+  _globals['_FINISHSHARDREQUEST']._serialized_start=1632
+  _globals['_FINISHSHARDREQUEST']._serialized_end=1718
+  _globals['_FINISHSHARDRESPONSE']._serialized_start=1720
+  _globals['_FINISHSHARDRESPONSE']._serialized_end=1758
+  _globals['_RETURNSHARDREQUEST']._serialized_start=1760
+  _globals['_RETURNSHARDREQUEST']._serialized_end=1878
+  _globals['_RETURNSHARDRESPONSE']._serialized_start=1880
+  _globals['_RETURNSHARDRESPONSE']._serialized_end=1918
+  _globals['_RENEWLEASESREQUEST']._serialized_start=1920
+  _globals['_RENEWLEASESREQUEST']._serialized_end=2007
+  _globals['_RENEWLEASESRESPONSE']._serialized_start=2009
+  _globals['_RENEWLEASESRESPONSE']._serialized_end=2075
+  _globals['_GETDATASETREQUEST']._serialized_start=2077
+  _globals['_GETDATASETREQUEST']._serialized_end=2126
+  _globals['_GETDATASETRESPONSE']._serialized_start=2128
+  _globals['_GETDATASETRESPONSE']._serialized_end=2193
+  _globals['_LISTDATASETSREQUEST']._serialized_start=2195
+  _globals['_LISTDATASETSREQUEST']._serialized_end=2271
+  _globals['_LISTDATASETSRESPONSE']._serialized_start=2273
+  _globals['_LISTDATASETSRESPONSE']._serialized_end=2366
+  _globals['_LISTSHARDSREQUEST']._serialized_start=2369
+  _globals['_LISTSHARDSREQUEST']._serialized_end=2507
+  _globals['_LISTSHARDSRESPONSE']._serialized_start=2509
+  _globals['_LISTSHARDSRESPONSE']._serialized_end=2602
+  _globals['_RESETDATASETREQUEST']._serialized_start=2604
+  _globals['_RESETDATASETREQUEST']._serialized_end=2696
+  _globals['_RESETDATASETRESPONSE']._serialized_start=2698
+  _globals['_RESETDATASETRESPONSE']._serialized_end=2765
+  _globals['_SHARDSERVICE']._serialized_start=2885
+  _globals['_SHARDSERVICE']._serialized_end=3841
 # @@protoc_insertion_point(module_scope)

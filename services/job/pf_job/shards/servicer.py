@@ -77,8 +77,10 @@ class ShardServicer(shard_pb2_grpc.ShardServiceServicer):
         wanted, name = pass_of("pass_number", request.pass_number), named("dataset", request.dataset)
         bearer = _bearer()
         wish = Wish(bearer.replica, wanted, request_id_of(request))
-        answer = await self._answer(bearer, name, wish)
-        reply = shard_pb2.LeaseShardResponse(pass_number=answer.dataset.pass_)
+        asks: list[Ask] = [Finish(lease_of("finished", request.finished))] if request.HasField("finished") else []
+        *before, answer = await asyncio.gather(*(self._answer(bearer, name, ask) for ask in (*asks, wish)))
+        counted = any(each.outcome is True for each in before)
+        reply = shard_pb2.LeaseShardResponse(pass_number=answer.dataset.pass_, counted=counted)
         match answer.outcome:
             case Shard() as shard:
                 reply.shard.CopyFrom(await self._shard(answer.dataset, shard))
