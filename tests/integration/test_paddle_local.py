@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -43,6 +44,12 @@ child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"]
 print("stubborn", os.getpid(), child.pid, flush=True)
 time.sleep(1000)
 """
+ENDLESS = """
+import os
+print(os.getpid(), flush=True)
+while True:
+    print("more")
+"""
 ONE_FAILS = """
 import os, sys, time
 if os.environ["PADDLE_TRAINER_ID"] == "1":
@@ -55,7 +62,13 @@ time.sleep(1000)
 def package(tmp_path: Path) -> Path:
     folder = tmp_path / "demo"
     folder.mkdir()
-    programs = {"talk": TALK, "stubborn": STUBBORN, "fails": ONE_FAILS, "words": "import sys; print(sys.argv[1:])"}
+    programs = {
+        "talk": TALK,
+        "stubborn": STUBBORN,
+        "fails": ONE_FAILS,
+        "endless": ENDLESS,
+        "words": "import sys; print(sys.argv[1:])",
+    }
     for name, text in programs.items():
         (folder / f"{name}.py").write_text(text)
     return folder
@@ -135,6 +148,26 @@ def test_a_process_that_is_killed_is_told_as_shells_do_and_takes_its_children_al
         running.send_signal(signal.SIGINT)
         assert running.wait(PATIENCE) == 137
     assert gone(pids)
+
+
+def test_all_that_was_written_comes_also_to_those_who_let_it_wait(package: Path) -> None:
+    (package / "much.py").write_text("import sys; sys.stdout.write('x' * 99 + '\\n'); print('y' * 300_000, end='')")
+    words = [str(BIN / "paddle"), "local", "job", "m", "--package-path", str(package), "--module", "much"]
+    command = f"{shlex.join(words)} --trainer-count 2 | (sleep 3; cat)"
+    told = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=PATIENCE)
+    lines = [line.partition(": ") for line in told.stdout.splitlines()]
+    for worker in ("worker/0", "worker/1"):
+        assert [rest for name, _, rest in lines if name == worker] == ["x" * 99, "y" * 300_000]
+
+
+def test_nothing_goes_on_when_nobody_takes_the_output_any_more(package: Path) -> None:
+    words = [str(BIN / "paddle"), "local", "job", "m", "--package-path", str(package), "--module", "endless"]
+    command = f"{shlex.join(words)} --trainer-count 2 | head -n 2"
+    told = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=PATIENCE)
+    pids = [int(word) for word in told.stdout.split() if word.isdecimal()]
+    assert pids
+    assert gone(pids)
+    assert "Traceback" not in told.stderr
 
 
 @pytest.mark.parametrize(

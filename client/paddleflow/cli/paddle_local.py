@@ -22,7 +22,7 @@ from paddleflow.problems import FailedPrecondition, InvalidArgument, Violation
 GRACE = 10.0
 """Seconds between the word to end and the kill."""
 DRAIN = 1.0
-"""Seconds for what a process that is over has written to come."""
+"""Seconds in which more must come of what a process has written that is over."""
 SIGNALLED = 128
 """What shells add to the number of the signal that ended a program."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -52,6 +52,7 @@ class Replica:
         self._started = _started(start)
         # asyncio's own processes count as running while a child of theirs holds the pipe.
         self._ended = asyncio.get_running_loop().create_future()
+        self._patience: asyncio.Timeout | None = None
 
     def look(self) -> None:
         """To be called whenever a child of this process has ended."""
@@ -61,14 +62,21 @@ class Replica:
     async def over(self, prefix: bytes, output: BinaryIO) -> int:
         """What shells tell of its end, once that has come; prints what it writes until then."""
         printing = asyncio.create_task(self._print(prefix, output))
+        printing.add_done_callback(self._fail)
         await self._ended
         self.send(signal.SIGKILL)
         # Somebody may hold the pipe who has left the group.
         with suppress(TimeoutError):
-            async with asyncio.timeout(DRAIN):
+            async with asyncio.timeout(DRAIN) as self._patience:
                 await printing
         status = self._started.returncode
         return status if status >= 0 else SIGNALLED - status
+
+    def _fail(self, printing: asyncio.Task[None]) -> None:
+        """Nobody waits for the end of a process whose output nobody takes: it might not end for want of that."""
+        problem = None if printing.cancelled() else printing.exception()
+        if problem and not self._ended.done():
+            self._ended.set_exception(problem)
 
     def send(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError):
@@ -81,13 +89,11 @@ class Replica:
             lambda: asyncio.StreamReaderProtocol(reader), self._started.stdout
         )
         while part := await reader.read(_PART):
-            if not prefix:
-                _write(output, part)
-                continue
-            *lines, rest = (rest + part).split(b"\n")
-            if len(rest) > _LONGEST:
-                lines, rest = [*lines, rest], b""
-            _write(output, b"".join(prefix + line + b"\n" for line in lines))
+            lines, rest = _lines(prefix, rest + part) if prefix else (part, b"")
+            _write(output, lines)
+            if self._patience:
+                # Who takes the output may have let it wait.
+                self._patience.reschedule(asyncio.get_running_loop().time() + DRAIN)
         if rest:
             _write(output, prefix + rest + b"\n")
 
@@ -152,7 +158,8 @@ async def _until_over(
             tell("interrupted: all processes are told to end")
             return SIGNALLED + told.result()
         for task in ended & running.keys():
-            replica, status = running.pop(task), task.result()
+            status = task.result()
+            replica = running.pop(task)
             if status:
                 tell(f"{replica.name} ended with {_words(status)}{'; the others are ended' if running else ''}")
                 told.cancel()
@@ -171,7 +178,7 @@ async def _end(running: Mapping[asyncio.Task[int], Replica], signals: asyncio.Qu
         return
     _send(running.values(), signal.SIGTERM)
     again = asyncio.create_task(signals.get())
-    all_over = asyncio.gather(*running)
+    all_over = asyncio.gather(*running, return_exceptions=True)
     either: set[asyncio.Future[Any]] = {all_over, again}
     await asyncio.wait(either, timeout=GRACE, return_when=asyncio.FIRST_COMPLETED)
     again.cancel()
@@ -187,6 +194,14 @@ def _look(running: Mapping[asyncio.Task[int], Replica]) -> None:
 def _send(replicas: Collection[Replica], number: signal.Signals) -> None:
     for replica in replicas:
         replica.send(number)
+
+
+def _lines(prefix: bytes, text: bytes) -> tuple[bytes, bytes]:
+    """Whole lines, each with the prefix, and the beginning of the next one."""
+    *lines, rest = text.split(b"\n")
+    if len(rest) > _LONGEST:
+        lines, rest = [*lines, rest], b""
+    return b"".join(prefix + line + b"\n" for line in lines), rest
 
 
 def _started(start: Start) -> subprocess.Popen[bytes]:

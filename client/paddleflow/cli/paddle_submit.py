@@ -50,7 +50,7 @@ def submit(paddleflow: PaddleFlow, spec: JobSpec, package: Package, place: Place
         store(package, target, tell)
     try:
         return paddleflow.jobs.create(spec)
-    except (Unavailable, DeadlineExceeded, Internal):
+    except (Unavailable, DeadlineExceeded, Internal, KeyboardInterrupt):
         click.echo(f"perhaps it runs: `paddleflow job show {spec.id}` tells; its package is {target}", err=True)
         raise
     except Problem:
