@@ -124,6 +124,13 @@ def test_what_it_did_not_make_use_of_yet_is_given_back_without_an_end_of_anybody
     assert sizes(life) == (4, 3, None)
 
 
+def test_who_was_given_up_is_not_replaced_as_soon_as_usual() -> None:
+    life = told(running(grant(5, 6), 6), replace(shrunk(6, 5), own=True), happened(Kind.PARTED), happened(Kind.FREED))
+    life = told(life, resized(5, grant(6, 5)), happened(Kind.RUNNING), admitted(grant(7, 6)))
+    assert (life.stage, sizes(life)) == (Stage.WATCH, (6, 5, None))
+    assert due(life, TERMS) == NOW + MINUTE + 10 * MINUTE
+
+
 def test_old_news_of_less_is_passed_over() -> None:
     life = running(grant(7, 6), 6)
     assert told(life, shrunk(7, 4)) == life

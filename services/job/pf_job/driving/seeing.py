@@ -127,7 +127,8 @@ def _goes_on(job: Job, last: Sequence[Task], found: Judgement, *, regrouped: boo
     attempt, grant = job.life.attempt, job.life.grant
     if found.culprit is not None and found.left is not None and grant is not None:
         message = f"{said(found.culprit, last)}, and is given up"
-        yield Event(kind=Kind.SHRUNK, attempt=attempt, left=found.left, version=grant.version + 1, message=message)
+        fewer = Event(kind=Kind.SHRUNK, attempt=attempt, left=found.left, version=grant.version + 1, message=message)
+        yield replace(fewer, own=True)
     elif found.culprit is not None:
         message = f"{said(found.culprit, last)}; all are started again"
         yield Event(kind=Kind.REGROUPING, attempt=attempt, message=message)

@@ -111,6 +111,8 @@ class Event:
     """Of REQUEUED."""
     left: Mapping[str, int] | None = None
     """Of SHRUNK: the replicas that it is to be left with, by role; of RESIZED: those that the queue was told."""
+    own: bool = False
+    """Of SHRUNK: True if nobody asks for it."""
     version: int = 0
     """Of SHRUNK: that of what it holds when it has given back the rest."""
     revision: int = 0
@@ -130,6 +132,8 @@ class _Moment:
 
 HALTING = frozenset({Stage.HALT, Stage.ENDING})
 WAITING = frozenset({Stage.SUBMIT, Stage.QUEUED, Stage.REVISE})
+RESTS = 9
+"""Times that a crew which gave up one of its own waits longer than another until it grows."""
 Effect = Callable[[Life, _Moment], Life]
 
 
@@ -271,7 +275,9 @@ def _shrunk(life: Life, moment: _Moment) -> Life:
     if left == (grant.left or grant.replicas):
         return life
     fewer = replace(life, grant=replace(grant, left=left), crew=_least(life.replicas, left))
-    return replace(fewer, stage=Stage.PART, settle_time=moment.now)
+    # Whoever was given up was lost again and again: another growth is not to be tried as soon as usual.
+    rest = moment.terms.steady * (RESTS if event.own else 0)
+    return replace(fewer, stage=Stage.PART, settle_time=moment.now + rest)
 
 
 def _least(one: Mapping[str, int], other: Mapping[str, int]) -> Mapping[str, int]:
