@@ -6,6 +6,7 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import pytest
 
@@ -13,6 +14,7 @@ from paddleflow.problems import FailedPrecondition, InvalidArgument, NotFound, R
 from pf_job.runtimes.fake import FakeRuntime, Faults
 from pf_job.runtimes.port import Ceiling, Launch, Phase, Runtime
 from support.runtime_site import close, ended, everything, key, launch, local_site, output, said, watched
+from support.waiting import eventually
 
 LONG = 30_000_000
 
@@ -297,10 +299,14 @@ async def test_what_a_replica_used_is_known_when_it_is_over(runtime: Runtime) ->
 async def test_what_a_replica_uses_is_seen_while_it_runs(runtime: Runtime) -> None:
     replica = launch("sleep 30")
     await runtime.start([replica])
-    deadline = time.monotonic() + 20
-    while not any(each.memory for each in (await runtime.usage(replica.key)).samples):
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.05)
+
+    async def is_seen() -> bool:
+        # It takes a moment until it has begun.
+        with suppress(NotFound):
+            return any(each.memory for each in (await runtime.usage(replica.key)).samples)
+        return False
+
+    assert await eventually(is_seen, patience=20)
     assert (await runtime.usage(replica.key)).notes
     await runtime.stop([replica.key], 0)
 

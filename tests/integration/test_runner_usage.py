@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 
+from paddleflow.problems import NotFound
 from pf_job.runtimes.local.adapter import LocalRuntime
 from pf_job.runtimes.port import Ceiling, ReplicaKey, Sample
 from support.runtime_site import ended, launch, opened, output, watched
@@ -16,10 +18,13 @@ GROWING = "python3 -c 'import time; x = bytearray(48 * 2**20); time.sleep(1.8)'"
 async def samples_of(runtime: LocalRuntime, key: ReplicaKey, count: int) -> list[Sample]:
     """What was seen, once it is so much."""
     deadline = time.monotonic() + 30
-    while len(found := list((await runtime.usage(key)).samples)) < count:
-        assert time.monotonic() < deadline, found
+    while True:
+        # It takes a moment until it has begun.
+        with suppress(NotFound):
+            if len(found := list((await runtime.usage(key)).samples)) >= count:
+                return found
+        assert time.monotonic() < deadline
         await asyncio.sleep(0.05)
-    return found
 
 
 async def test_what_children_used_that_are_gone_counts() -> None:

@@ -50,7 +50,7 @@ class Keeper:
             if marks:
                 log.seen, log.last, log.marks = marks[-1], marks[-1].time, len(marks)
         self._logs[name] = log
-        self._loop.call_at(now() + log.pause, self._later(log))
+        self._loop.call_at(_next_look(log), self._later(log))
 
     def end(self, name: str) -> None:
         log = self._logs.pop(name, None)
@@ -63,7 +63,7 @@ class Keeper:
             if not log.is_over:
                 grew = self._look(log)
                 log.pause = SHORTEST if grew else min(LONGEST, log.pause * 2)
-                self._loop.call_at(now() + log.pause, look)
+                self._loop.call_at(_next_look(log), look)
 
         return look
 
@@ -83,6 +83,11 @@ class Keeper:
             with suppress(OSError):
                 _punch(log, path, beginning(size, log.limit))
         return True
+
+
+def _next_look(log: Log) -> float:
+    """At a multiple of the pause, so that many logs are looked at together."""
+    return (now() // log.pause + 1) * log.pause
 
 
 def _extend(log: Log, before: Mark) -> None:
