@@ -136,7 +136,7 @@ def test_the_package_of_a_job_that_is_refused_in_the_end_is_removed(
     assert made.exit_code == 0, made.output
     (site.root / f"job-{job_site.tag}-package").rename(site.root / "kept")
     told = site.run(f"k8s job b-{site.tag} --package-path {site.package} --module sleep {SMALL}")
-    assert (told.exit_code, "exists" in told.stderr) == (1, True), told.output
+    assert (told.exit_code, "choose another id" in told.stderr) == (1, True), told.output
     assert site.packages == []
     site.line.output(f"job stop --now job-{job_site.tag}")
 
