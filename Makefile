@@ -16,7 +16,7 @@ PYTEST = $(BIN)/pytest --numprocesses=$(WORKERS) --dist=loadgroup --durations=10
 
 .PHONY: help
 help: ## list the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: ## install all that the other targets need, below this folder
@@ -71,7 +71,7 @@ types: setup ## mypy --strict
 
 .PHONY: test
 test: setup ## every test but the long ones; says where the time went
-	@$(PYTEST) -m "not crash" $(ARGS)
+	@$(PYTEST) -m "not crash and not frameworks" $(ARGS)
 
 .PHONY: e2e
 e2e: setup ## only the tests that start the whole stack
@@ -80,6 +80,11 @@ e2e: setup ## only the tests that start the whole stack
 .PHONY: crash
 crash: setup ## minutes of kill -9 and outages under load
 	@$(PYTEST) -m crash --numprocesses=0 $(ARGS)
+
+.PHONY: test-frameworks
+test-frameworks: setup ## real PyTorch, MPI, Paddle, TensorFlow, MXNet, Ray and Spark; installs 10 GB below .cache
+	@tests/frameworks/install.sh
+	@$(PYTEST) -m frameworks --numprocesses=0 tests/frameworks $(ARGS)
 
 .PHONY: bench-kit
 bench-kit: setup ## what the boundary, the event bus and a watch cost on this machine
