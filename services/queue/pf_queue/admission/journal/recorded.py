@@ -96,10 +96,15 @@ class RecordedEngine(Engine):
             raise
 
     def update(self, key: Key, priority: int, revision: int, now: int) -> Record:
+        self._inputs.append(Update(key, priority, revision, now))
         before = self.records.get(str(key))
-        record = super().update(key, priority, revision, now)
-        if record is not before:
-            self._inputs.append(Update(key, priority, revision, now))
+        try:
+            record = super().update(key, priority, revision, now)
+        except Problem:
+            self._inputs.pop()
+            raise
+        if record is before:
+            self._inputs.pop()
         return record
 
     def running(self, key: Key, grant: str, now: int) -> None:
