@@ -18,6 +18,8 @@ from support.failing_queue import Haste
 from support.servers import short_folder, wait_until
 
 TESTS = Path(__file__).parents[1]
+PATIENCE = 60.0
+"""Seconds until all is imported, on a machine that is busy with other things."""
 
 
 class Kind(StrEnum):
@@ -77,7 +79,7 @@ async def zygote() -> AsyncIterator[Zygote]:
     address = folder / "zygote.sock"
     with _spawn(address) as process:
         try:
-            await asyncio.to_thread(wait_until, address.exists, process)
+            await asyncio.to_thread(wait_until, address.exists, process, PATIENCE)
             yield Zygote(address)
         finally:
             process.kill()
