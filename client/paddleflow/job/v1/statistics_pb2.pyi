@@ -118,7 +118,7 @@ class MetricStatistics(_message.Message):
     average: _builtins.float
     """The mean over the time that was measured; unset if it was not measured often enough."""
     peak: _builtins.float
-    """The most at any time. Of a rate: between two measurements. Of a whole job: in a thousandth of its time."""
+    """The most at any time. Of a rate: between two measurements. Of a job with several replicas: in a thousandth of its time, or longer if they are many."""
     total: _builtins.float
     """Of a rate, all of it together; unset for others."""
     asked: _builtins.float

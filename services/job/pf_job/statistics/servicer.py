@@ -11,7 +11,7 @@ from pf_job.jobs.domain import Task
 from pf_job.jobs.ports import Queues
 from pf_job.jobs.service import Jobs
 from pf_job.statistics import convert
-from pf_job.statistics.curves import Grid, grid
+from pf_job.statistics.curves import MOST_STEPS, SECOND, Grid, grid
 from pf_job.statistics.domain import CardQuery, CardTime, Metered, Window, together
 from pf_job.statistics.service import Meters
 from pf_job.statistics.store import CardTimeStore
@@ -21,6 +21,8 @@ from pf_kit.lists import Lists
 from pf_kit.principal import Principal
 from pf_kit.unit import Database
 
+MOST_MEANS = 50_000
+"""Steps of all replicas together by which the peak of a job is told: a tenth of a second of work."""
 MOST_SERIES = 20
 """Replicas in one reply: each has up to nine series of 1000 means."""
 
@@ -53,7 +55,7 @@ class StatisticsServicer(statistics_pb2_grpc.StatisticsServiceServicer):
         convert.require_job(request)
         tasks = await self._begun(request)
         window = convert.window_of(request, tasks, self._clock.now())
-        metered = await self._metered(request, tasks, window, grid(window.begin, window.end, None))
+        metered = await self._metered(request, tasks, window, _steps(window, len(tasks)))
         by_key = {task.key: task for task in tasks}
 
         async def fetch(after: str, limit: int) -> Sequence[tuple[int, Metered]]:
@@ -114,3 +116,11 @@ class StatisticsServicer(statistics_pb2_grpc.StatisticsServiceServicer):
         if caller.root:
             return query
         return replace(query, viewer=caller.name, granted=await self._queues.granted(caller.name))
+
+
+def _steps(window: Window, replicas: int) -> Grid:
+    """The steps in which replicas are added up: none if there is but one, which has a peak of its own."""
+    if replicas < 2:
+        return Grid(window.begin, SECOND, 0)
+    most = max(1, min(MOST_STEPS, MOST_MEANS // replicas))
+    return grid(window.begin, window.end, max(SECOND, -(-(window.end - window.begin) // most)))
