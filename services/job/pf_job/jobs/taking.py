@@ -85,6 +85,7 @@ class Taking:
             life=Life(accept_time=now),
             resources=resources,
             part=draft.part,
+            notes=_notes(spec),
         )
 
     async def _looked_up(self, caller: Principal, spec: JobSpec) -> JobSpec:
@@ -127,6 +128,14 @@ def _require_served(spec: JobSpec, job_type: JobType) -> None:
             f"an elastic {spec.framework} job hears of newcomers by files, which a cluster of processes does not hand"
             f" out; leave out maxReplicas of {elastic}: this installation has no Kubernetes cluster"
         )
+
+
+def _notes(spec: JobSpec) -> Sequence[str]:
+    """What to know of it that is no failure."""
+    images = dict.fromkeys(member.work.image for member in spec.crew if member.work.image)
+    if not images:
+        return ()
+    return (f"passed over on a local cluster, which runs the programs of its machine: image {', '.join(images)}",)
 
 
 def _mounts(spec: JobSpec) -> Iterator[tuple[str, FilesystemMount]]:
