@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from pf_job.driving.book import Book
@@ -17,10 +17,18 @@ from pf_job.jobs.states import Kind
 from pf_job.jobs.store import JobStore
 from pf_job.jobs.telling import News, tell
 from pf_job.runtimes.port import Phase, Sighting
-from pf_kit.unit import Change
 
 MICROSECONDS = 1_000_000
 """Of a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What was seen of one job: what changes for its replicas, what is told of it, and what happens to it."""
+
+    tasks: Sequence[Task]
+    happenings: Sequence[Happening]
+    news: Sequence[News]
 
 
 async def see(book: Book, store: JobStore, sightings: Sequence[Sighting]) -> Sequence[Job]:
@@ -35,15 +43,15 @@ async def see(book: Book, store: JobStore, sightings: Sequence[Sighting]) -> Seq
         tasks: defaultdict[str, list[Task]] = defaultdict(list)
         for task in await store.tasks(change, ids, 0):
             tasks[task.key.job].append(task)
-        news: list[News] = []
-        for job in await store.jobs(change, ids):
-            news += await _see(store, change, job, tasks[job.id], by_job[job.id])
-        return await tell(store, change, news)
+        jobs = await store.jobs(change, ids)
+        views = [_see(change.time, job, tasks[job.id], by_job[job.id]) for job in jobs]
+        # For all jobs at once: most are seen together with many others.
+        await store.put_tasks(change, [task for view in views for task in view.tasks])
+        await store.note(change, [happening for view in views for happening in view.happenings])
+        return await tell(store, change, [news for view in views for news in view.news])
 
 
-async def _see(
-    store: JobStore, change: Change, job: Job, tasks: Sequence[Task], sightings: Mapping[TaskKey, Sighting]
-) -> Sequence[News]:
+def _see(moment: datetime, job: Job, tasks: Sequence[Task], sightings: Mapping[TaskKey, Sighting]) -> _View:
     after = [seen(job, task, sightings[task.key]) if task.key in sightings else task for task in tasks]
     found = _judged(job, after)
     if found.culprit is not None:
@@ -52,10 +60,12 @@ async def _see(
     changed = [(old, new) for old, new in zip(tasks, after, strict=True) if old != new]
     last = last_starts(job, after)
     again, together_anew = [_started_again(task) for task in found.again], _regrouped(job, last, found)
-    await store.put_tasks(change, [*(new for _, new in changed), *again, *together_anew])
-    badly = [_happening(job, new, f"task-{new.state}", change) for old, new in changed if _ended_badly(old, new)]
-    await store.note(change, [*badly, *(_happening(job, task, "task-restarted", change) for task in again)])
-    return [News(job.id, event) for event in events(job, last, found, regrouped=bool(together_anew))]
+    badly = [_happening(job, new, f"task-{new.state}", moment) for old, new in changed if _ended_badly(old, new)]
+    return _View(
+        tasks=[*(new for _, new in changed), *again, *together_anew],
+        happenings=[*badly, *(_happening(job, task, "task-restarted", moment) for task in again)],
+        news=[News(job.id, event) for event in events(job, last, found, regrouped=bool(together_anew))],
+    )
 
 
 def _judged(job: Job, tasks: Sequence[Task]) -> Judgement:
@@ -159,11 +169,11 @@ def _ended_badly(before: Task, after: Task) -> bool:
     return before.state is not after.state and after.state in (TaskState.FAILED, TaskState.LOST)
 
 
-def _happening(job: Job, task: Task, what: str, change: Change) -> Happening:
+def _happening(job: Job, task: Task, what: str, moment: datetime) -> Happening:
     return Happening(
         job=job.id,
         number=0,
-        time=change.time,
+        time=moment,
         attempt=task.key.attempt,
         state=job.life.state,
         what=what,
