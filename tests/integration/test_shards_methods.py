@@ -126,6 +126,8 @@ async def test_a_dataset_begins_anew(job_site: JobSite, replica: Replica) -> Non
     assert not (await replica.call(shard_pb2.FinishShardRequest(lease=held.lease))).counted
     assert (await replica.lease()).shard.lease.pass_number == 4
     assert (await replica.call(shard_pb2.ResetDatasetRequest(name="d"))).dataset.pass_number == 1
+    with pytest.raises(InvalidArgument, match="must be from 1 to 5"):
+        await replica.call(shard_pb2.ResetDatasetRequest(name="d", pass_number=6))
 
 
 async def test_owners_look_and_open_and_never_lease(job_site: JobSite, replica: Replica) -> None:

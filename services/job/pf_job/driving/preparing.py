@@ -46,13 +46,14 @@ class Launches:
         found: list[Launch] = []
         known: dict[str, Sequence[Mount]] = {}
         namespace = (await self._queues.queue(SELF, job.queue)).namespace
+        told = {**({NAMESPACE: namespace} if namespace else {}), **self._passes.open}
         for task in tasks:
             if task.key.role not in known:
                 wanted = member_of(job, task).work.mounts
                 known[task.key.role] = [await self._mounts.describe(job.owner, mount) for mount in wanted]
             begun = launch(job, crew, task, known[task.key.role], self._everybody)
-            env = {**begun.env, NAMESPACE: namespace, **self._passes.open}
-            found.append(replace(begun, env=env, private_env=self._passes.private(job, task.key)))
+            private = self._passes.private(job, task.key)
+            found.append(replace(begun, env={**begun.env, **told}, private_env=private))
         return found
 
     def free_ports(self, taken: Collection[int]) -> Iterator[int]:

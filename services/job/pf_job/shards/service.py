@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from paddleflow.problems import DatasetDiffers, DatasetNotFound, FailedPrecondition, JobNotFound, Problem
+from paddleflow.problems import (
+    DatasetDiffers,
+    DatasetNotFound,
+    FailedPrecondition,
+    InvalidArgument,
+    JobNotFound,
+    Problem,
+    Violation,
+)
 from pf_job.jobs.bearers import Bearer, bearer_of, require_alive
 from pf_job.jobs.domain import Happening, Job
 from pf_job.jobs.service import Jobs
@@ -79,8 +87,11 @@ class Shards:
         return made
 
     async def reset(self, change: Change, key: DatasetKey, pass_: int) -> Dataset:
-        """Lets a dataset begin anew at a pass. Raises DatasetNotFound."""
-        begun = begun_anew(await self.get(change, key), pass_, change.time)
+        """Lets a dataset begin anew at a pass. Raises DatasetNotFound and InvalidArgument."""
+        dataset = await self.get(change, key)
+        if pass_ > dataset.plan.passes:
+            raise InvalidArgument.of(Violation("pass_number", f"must be from 1 to {dataset.plan.passes}"))
+        begun = begun_anew(dataset, pass_, change.time)
         await self._store.clear(change, key)
         await self._store.keep(change, begun, [], [])
         return begun
