@@ -359,10 +359,12 @@ async def test_of_what_is_forgotten_the_id_and_the_starts_of_replicas_are_known(
         await store.put_tasks(change, [task("a", 0), task("a", 1), task("b", 0)])
         await store.remove(change, ["a"])
     assert await store.spent(database.newest, ["a", "b", "c"]) == {"a", "b"}
-    one, other = await store.leftovers(database.newest, 10)
+    later = datetime.now(UTC) + HOUR
+    assert list(await store.leftovers(database.newest, later - 2 * HOUR, 10)) == []
+    one, other = await store.leftovers(database.newest, later, 10)
     assert {one, other} == {task("a", 0).key, task("a", 1).key}
-    assert len(await store.leftovers(database.newest, 1)) == 1
+    assert len(await store.leftovers(database.newest, later, 1)) == 1
     async with database.change() as change:
         await store.clear(change, [one, task("b", 0).key])
-    assert list(await store.leftovers(database.newest, 10)) == [other]
+    assert list(await store.leftovers(database.newest, later, 10)) == [other]
     assert await store.spent(database.newest, ["a"]) == {"a"}

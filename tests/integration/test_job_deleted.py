@@ -9,11 +9,8 @@ from paddleflow.common.v1 import event_pb2
 from paddleflow.fs.v1 import fs_pb2
 from paddleflow.job.v1 import job_pb2, spec_pb2
 from paddleflow.problems import InvalidArgument, JobExists, JobNotFound, JobStateConflict, Problem
-from support.job_logs import create, file_of, over, wrote
+from support.job_logs import create, over, wrote
 from support.waiting import eventually
-
-PATIENCE = 25.0
-"""Seconds; it is looked every ten for what is left of jobs."""
 
 
 async def deleted(site: JobSite, id_: str) -> job_pb2.DeleteJobRequest:
@@ -37,18 +34,6 @@ async def test_a_deletion_that_is_sent_again_gets_the_same_reply(job_site: JobSi
     request.request_id = "another"
     with pytest.raises(JobNotFound):
         await job_site.root(request)
-
-
-async def test_nothing_is_left_of_a_job_that_is_deleted(job_site: JobSite) -> None:
-    id_ = await wrote(job_site, "echo secret")
-    log = file_of(job_site, id_)
-    assert log.exists()
-    await deleted(job_site, id_)
-
-    async def is_gone() -> bool:
-        return not log.parent.exists()
-
-    await eventually(is_gone, PATIENCE)
 
 
 async def test_an_id_is_not_given_again_as_long_as_it_is_remembered(job_site: JobSite) -> None:

@@ -169,7 +169,7 @@ def failing_jobs(passed: Passed, haste: Haste) -> ExitStack:
             "PostgresDatabase": partial(FailingDatabase, passed),
             "Leadership": partial(Leadership, ttl=haste.ttl, pause=haste.pause, margin=haste.margin),
         },
-        pf_job.driving.loops: {"EXPIRED_SECONDS": 0.2, "LATE_SECONDS": 0.2},
+        pf_job.driving.loops: {"EXPIRED_SECONDS": 0.2, "LEFT_SECONDS": 10.0, "LATE_SECONDS": 0.2},
         pf_job.driving.trying: {"LONGEST_BACKOFF": 0.3},
         pf_kit.postgres.log: {"POLL": haste.pause},
         pf_job.driving.book: {"PAUSE": haste.pause},

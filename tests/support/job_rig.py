@@ -41,7 +41,7 @@ CLUSTER = "local"
 KEPT = timedelta(days=7)
 LATER = datetime.now(UTC) + timedelta(days=1)
 HASTE: Mapping[ModuleType, Mapping[str, Any]] = {
-    pf_job.driving.loops: {"LATE_SECONDS": 0.01, "EXPIRED_SECONDS": 0.05, "AGAIN_SECONDS": 0.02},
+    pf_job.driving.loops: {"LATE_SECONDS": 0.01, "EXPIRED_SECONDS": 0.05, "LEFT_SECONDS": 0.2, "AGAIN_SECONDS": 0.02},
     pf_job.driving.book: {"PAUSE": 0.02},
     pf_job.driving.launching: {"AGAIN_SECONDS": 0.05},
     pf_job.driving.trying: {"LONGEST_BACKOFF": 0.05},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import timedelta
 
 from paddleflow.problems import Problem
 from pf_job.jobs.domain import Job, Task, TaskKey
@@ -88,9 +89,9 @@ class Book:
         async with self.change([job.id for job in jobs]) as change:
             await forget(self._store, change, jobs)
 
-    async def leftovers(self) -> Sequence[TaskKey]:
-        """Starts of replicas of jobs that were forgotten, of which something may still be kept."""
-        return await self._store.leftovers(self._database.newest, BATCH)
+    async def leftovers(self, age: timedelta) -> Sequence[TaskKey]:
+        """Starts of replicas of jobs that were forgotten so long ago, of which something may still be kept."""
+        return await self._store.leftovers(self._database.newest, self._clock.now() - age, BATCH)
 
     async def clear(self, keys: Sequence[TaskKey]) -> None:
         """Notes that nothing is kept of them any more."""

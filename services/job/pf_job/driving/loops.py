@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -32,6 +33,9 @@ LATE_SECONDS = 1.0
 """Between two looks for limits of time that are over, and for jobs that may grow."""
 EXPIRED_SECONDS = 10.0
 """Between two looks for jobs that need not be kept, and for what is left of them."""
+LEFT_SECONDS = 600.0
+"""Until a runtime forgets the replicas of a job that is forgotten. A start that is on its way must find that there was
+one before; after this time none is."""
 MACHINES_SECONDS = 30.0
 """Between two looks at the machines of a cluster."""
 WITH_REPLICAS = (Stage.LAUNCH, Stage.WATCH, Stage.PART, Stage.RESIZE, Stage.ENDING)
@@ -151,7 +155,7 @@ class Driver:
 
     async def _clear_away(self) -> int:
         """Has runtimes forget the replicas of jobs that are forgotten; tells how many."""
-        keys = await self.book.leftovers()
+        keys = await self.book.leftovers(timedelta(seconds=LEFT_SECONDS))
         if keys:
             for runtime in self.runtimes.values():
                 await runtime.forget(keys)

@@ -90,15 +90,16 @@ class MemoryJobStore:
         tasks = tables(change).table("tasks")
         for key in [key for key in tasks if key.job in ids]:
             del tasks[key]
-            tables(change).table("leftovers")[key] = None
+            tables(change).table("leftovers")[key] = change.time
         tables(change).table("spent").update(dict.fromkeys(ids))
 
     async def spent(self, view: View, ids: Sequence[str]) -> frozenset[str]:
         spent = tables(view).table("spent")
         return frozenset(id_ for id_ in ids if id_ in _jobs(view) or id_ in spent)
 
-    async def leftovers(self, view: View, limit: int) -> Sequence[TaskKey]:
-        return sorted(tables(view).table("leftovers"))[:limit]
+    async def leftovers(self, view: View, until: datetime, limit: int) -> Sequence[TaskKey]:
+        found: dict[TaskKey, datetime] = tables(view).table("leftovers")
+        return sorted((key for key, time in found.items() if time <= until), key=lambda key: found[key])[:limit]
 
     async def clear(self, change: Change, keys: Sequence[TaskKey]) -> None:
         for key in keys:

@@ -116,8 +116,8 @@ class PostgresJobStore:
     async def spent(self, view: View, ids: Sequence[str]) -> frozenset[str]:
         return frozenset(row["id"] for row in await rows(view).fetch(self._sql["spent"], list(ids)))
 
-    async def leftovers(self, view: View, limit: int) -> Sequence[TaskKey]:
-        return [TaskKey(*row.values()) for row in await rows(view).fetch(self._sql["leftovers"], limit)]
+    async def leftovers(self, view: View, until: datetime, limit: int) -> Sequence[TaskKey]:
+        return [TaskKey(*row.values()) for row in await rows(view).fetch(self._sql["leftovers"], until, limit)]
 
     async def clear(self, change: Change, keys: Sequence[TaskKey]) -> None:
         if keys:

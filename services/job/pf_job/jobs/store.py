@@ -72,8 +72,8 @@ class JobStore(Protocol):
     async def remove(self, change: Change, ids: Sequence[str]) -> None:
         """Forgets jobs, their tasks and what happened to them; of the tasks only `leftovers` are known then."""
 
-    async def leftovers(self, view: View, limit: int) -> Sequence[TaskKey]:
-        """Starts of replicas of jobs that were forgotten, of which their runtimes may still keep something."""
+    async def leftovers(self, view: View, until: datetime, limit: int) -> Sequence[TaskKey]:
+        """Starts of replicas of jobs that were forgotten until then, of which their runtimes may keep something."""
 
     async def clear(self, change: Change, keys: Sequence[TaskKey]) -> None:
         """Notes that nothing is kept of leftovers any more."""

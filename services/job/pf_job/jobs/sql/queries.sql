@@ -135,8 +135,8 @@ update lives set update_time = $2, version = nextval('job_version') where id = $
 
 -- remove --
 with replicas as (
-    insert into leftovers (job, attempt, role, index, restart)
-    select job, attempt, role, index, restart from tasks where job = any ($1)
+    insert into leftovers (job, attempt, role, index, restart, time)
+    select job, attempt, role, index, restart, $2 from tasks where job = any ($1)
 ), ids as (
     insert into spent (id, time) select id, $2 from jobs where id = any ($1)
 )
@@ -148,7 +148,7 @@ union all
 select id from spent where id = any ($1)
 
 -- leftovers --
-select job, attempt, role, index, restart from leftovers order by job limit $1
+select job, attempt, role, index, restart from leftovers where time <= $1 order by time limit $2
 
 -- clear --
 delete from leftovers
