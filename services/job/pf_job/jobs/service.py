@@ -139,7 +139,9 @@ class Jobs:
     async def _reprioritize(self, change: Change, job: Job, message: str) -> Job:
         """The queue is to hear of it. Raises JobStateConflict unless the job waits."""
         if not job.life.waits:
-            raise JobStateConflict(f"job {job.id!r} is {job.life.state}: its priority can be changed only while it waits")
+            raise JobStateConflict(
+                f"job {job.id!r} is {job.life.state}: its priority can be changed only while it waits"
+            )
         event = Event(kind=Kind.CHANGED, attempt=0, message=message)
         (changed,) = await tell(self._store, change, [News(job.id, event)])
         return changed
