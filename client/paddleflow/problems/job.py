@@ -12,7 +12,7 @@ class JobNotFound(NotFound):
 
 
 class JobExists(AlreadyExists):
-    """A job of this id exists, and asks for something else."""
+    """There is a job of this id, or was one not long ago."""
 
     reason = "JOB_EXISTS"
 

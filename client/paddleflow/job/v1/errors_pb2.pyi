@@ -27,7 +27,7 @@ class _JobReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_JobReason.V
     JOB_REASON_JOB_NOT_FOUND: _JobReason.ValueType  # 1
     """No job of this id, or it is not the caller's to see."""
     JOB_REASON_JOB_EXISTS: _JobReason.ValueType  # 2
-    """A job of this id exists, with another content."""
+    """There is a job of this id, or was one not long ago."""
     JOB_REASON_JOB_STATE: _JobReason.ValueType  # 3
     """The job is not in a state that allows this."""
     JOB_REASON_OWNER_EPOCH: _JobReason.ValueType  # 4
@@ -47,7 +47,7 @@ JOB_REASON_UNSPECIFIED: JobReason.ValueType  # 0
 JOB_REASON_JOB_NOT_FOUND: JobReason.ValueType  # 1
 """No job of this id, or it is not the caller's to see."""
 JOB_REASON_JOB_EXISTS: JobReason.ValueType  # 2
-"""A job of this id exists, with another content."""
+"""There is a job of this id, or was one not long ago."""
 JOB_REASON_JOB_STATE: JobReason.ValueType  # 3
 """The job is not in a state that allows this."""
 JOB_REASON_OWNER_EPOCH: JobReason.ValueType  # 4

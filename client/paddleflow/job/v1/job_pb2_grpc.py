@@ -108,7 +108,7 @@ class JobServiceServicer(object):
         | condition | code | reason | what to do |
         |---|---|---|---|
         | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
-        | a job of this id exists, and its content is another | ALREADY_EXISTS | JOB_EXISTS | choose another id |
+        | there is a job of this id, or was one in the last 31 days | ALREADY_EXISTS | JOB_EXISTS | choose another id |
         | no such queue, flavour or filesystem | NOT_FOUND | QUEUE_NOT_FOUND, FLAVOUR_NOT_FOUND, FILESYSTEM_NOT_FOUND | – |
         | the queue is not granted to the caller | PERMISSION_DENIED | QUEUE_NOT_GRANTED | ask root for a grant |
         | the queue takes no jobs | FAILED_PRECONDITION | QUEUE_STATE | choose another queue |

@@ -43,7 +43,7 @@ class JobServiceStub:
     | condition | code | reason | what to do |
     |---|---|---|---|
     | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
-    | a job of this id exists, and its content is another | ALREADY_EXISTS | JOB_EXISTS | choose another id |
+    | there is a job of this id, or was one in the last 31 days | ALREADY_EXISTS | JOB_EXISTS | choose another id |
     | no such queue, flavour or filesystem | NOT_FOUND | QUEUE_NOT_FOUND, FLAVOUR_NOT_FOUND, FILESYSTEM_NOT_FOUND | – |
     | the queue is not granted to the caller | PERMISSION_DENIED | QUEUE_NOT_GRANTED | ask root for a grant |
     | the queue takes no jobs | FAILED_PRECONDITION | QUEUE_STATE | choose another queue |
@@ -141,7 +141,7 @@ class JobServiceAsyncStub(JobServiceStub):
     | condition | code | reason | what to do |
     |---|---|---|---|
     | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
-    | a job of this id exists, and its content is another | ALREADY_EXISTS | JOB_EXISTS | choose another id |
+    | there is a job of this id, or was one in the last 31 days | ALREADY_EXISTS | JOB_EXISTS | choose another id |
     | no such queue, flavour or filesystem | NOT_FOUND | QUEUE_NOT_FOUND, FLAVOUR_NOT_FOUND, FILESYSTEM_NOT_FOUND | – |
     | the queue is not granted to the caller | PERMISSION_DENIED | QUEUE_NOT_GRANTED | ask root for a grant |
     | the queue takes no jobs | FAILED_PRECONDITION | QUEUE_STATE | choose another queue |
@@ -242,7 +242,7 @@ class JobServiceServicer(metaclass=_abc_1.ABCMeta):
         | condition | code | reason | what to do |
         |---|---|---|---|
         | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
-        | a job of this id exists, and its content is another | ALREADY_EXISTS | JOB_EXISTS | choose another id |
+        | there is a job of this id, or was one in the last 31 days | ALREADY_EXISTS | JOB_EXISTS | choose another id |
         | no such queue, flavour or filesystem | NOT_FOUND | QUEUE_NOT_FOUND, FLAVOUR_NOT_FOUND, FILESYSTEM_NOT_FOUND | – |
         | the queue is not granted to the caller | PERMISSION_DENIED | QUEUE_NOT_GRANTED | ask root for a grant |
         | the queue takes no jobs | FAILED_PRECONDITION | QUEUE_STATE | choose another queue |
