@@ -20,6 +20,8 @@ MAIN_CLASS = "PF_JOB_SPARK_MAIN_CLASS"
 ARGUMENTS = "PF_JOB_SPARK_ARGUMENTS"
 DRIVER, BLOCKS, MASTER = "driver", "blocks", "master"
 DEFAULTS = "spark-defaults.conf"
+WORK = "/tmp"  # noqa: S108 - that of the replica
+"""Where Spark's own worker keeps files. By itself it takes the folder of Spark, where it may not be let write."""
 
 _CORE = 1000
 _MEBIBYTE = 2**20
@@ -45,6 +47,7 @@ def environment(crew: Crew, replica: Replica) -> dict[str, str]:
         "SPARK_EXECUTOR_CORES": str(_cores(executor)),
         "SPARK_EXECUTOR_MEMORY": f"{_heap(executor)}m",
         "SPARK_EXECUTOR_POD_IP": crew.address(replica),
+        "SPARK_WORKER_DIR": WORK,
     }
 
 
@@ -57,7 +60,7 @@ def files(crew: Crew, _replica: Replica) -> tuple[File, ...]:
 def program(crew: Crew, replica: Replica) -> tuple[str, ...]:
     if said := own_program(crew, replica):
         return said
-    return _driver(crew, replica) if replica.role is Role.DRIVER else _executor(crew)
+    return _driver(crew, replica) if replica.role is Role.DRIVER else _executor(crew, replica)
 
 
 def mode(_spec: JobSpec) -> Mode:
@@ -93,9 +96,9 @@ def _submit(crew: Crew, driver: Replica) -> tuple[str, ...]:
     return ("spark-submit", *settings, *main_class, env[MAIN_FILE], *arguments)
 
 
-def _executor(crew: Crew) -> tuple[str, ...]:
+def _executor(crew: Crew, replica: Replica) -> tuple[str, ...]:
     executor, driver = crew.member(Role.EXECUTOR), crew.of(Role.DRIVER)[0]
-    room = ("--cores", str(_cores(executor)), "--memory", f"{_heap(executor)}m")
+    room = ("--cores", str(_cores(executor)), "--memory", f"{_heap(executor)}m", "--host", crew.address(replica))
     return ("spark-class", "org.apache.spark.deploy.worker.Worker", *room, f"spark://{crew.endpoint(driver, MASTER)}")
 
 
