@@ -36,8 +36,8 @@ def look(folder: Path, seconds: float, accelerators: Sequence[int] = (), age: fl
 
 def test_a_replica_is_looked_at_each_second_at_first(tmp_path: Path) -> None:
     found = look(tmp_path, 2.6)
-    assert 2 <= len(found) <= 3
-    assert all(0.5e6 < later.time - earlier.time < 1.9e6 for earlier, later in itertools.pairwise(found))
+    assert len(found) >= 2
+    assert all(later.time - earlier.time > 0.5e6 for earlier, later in itertools.pairwise(found))
     assert found[0].cpu <= found[-1].cpu
     assert found[0].accelerator == UNKNOWN
 
