@@ -32,7 +32,7 @@ INTRODUCTION = f"""\
 
 Of each framework: its roles, in which order they are started, when a job is done, what it means if a replica is lost,
 and the whole environment of the replicas of a small job whose machines are `10.0.0.1`, `10.0.0.2` and so on. On one
-machine all addresses are `127.0.0.1`, and each replica has ports of its own. [Frameworks](../howto/frameworks.md) has
+machine all addresses begin with `127.`, and each replica has ports of its own. [Frameworks](../howto/frameworks.md) has
 the documents.
 
 What `env` of the document says wins over what the framework says; what the platform says of the job wins over both.
