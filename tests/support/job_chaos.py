@@ -73,6 +73,7 @@ class Victim(StrEnum):
 
     JOB = "job"
     QUEUE = "queue"
+    FS = "fs"
     RUNNER = "runner"
     BACKEND = "backend"
     """A process of Postgres that serves somebody; the others go down with it."""
@@ -113,7 +114,6 @@ class Site:
 
     postgres: PostgresServer
     process: JobProcess
-    fs: FsProcess
     lives: Mapping[Victim, Lives]
     addresses: Mapping[str, str]
     """By the package of what is asked."""
@@ -171,12 +171,10 @@ class Site:
         await self._kill(blow.victim)
         driver.go_on()
         await asyncio.to_thread(self.postgres.start)
-        if blow.victim is Victim.SUPERVISOR:
-            await asyncio.to_thread(self.fs.start)
 
     async def _kill(self, victim: Victim) -> None:
         match victim:
-            case Victim.JOB | Victim.QUEUE:
+            case Victim.JOB | Victim.QUEUE | Victim.FS:
                 self.lives[victim].kill()
             case Victim.RUNNER:
                 self._kill_runner()
@@ -188,7 +186,6 @@ class Site:
                 for lives in self.lives.values():
                     lives.kill()
                 await asyncio.to_thread(self.postgres.kill)
-                await asyncio.to_thread(self.fs.kill)
 
     def _kill_runner(self) -> None:
         with socket.socket(socket.AF_UNIX) as wire, suppress(FileNotFoundError, ConnectionError):
@@ -209,9 +206,10 @@ async def site(postgres: PostgresServer, valkey: ValkeyServer) -> AsyncIterator[
         async with zygote() as mother, asyncio.TaskGroup() as living:
             lives = {
                 Victim.QUEUE: Lives(mother, Order(Kind.QUEUE, queue.log_file, queue.environment, Haste())),
+                Victim.FS: Lives(mother, Order(Kind.FS, fs.log_file, fs.environment, Haste())),
                 Victim.JOB: Lives(mother, Order(Kind.FAILING_JOB, process.log_file, process.environment, Haste())),
             }
-            made = Site(postgres, process, fs, lives, addresses, marks)
+            made = Site(postgres, process, lives, addresses, marks)
             tasks = [living.create_task(each.go_through()) for each in lives.values()]
             try:
                 await _prepare(made)
@@ -228,7 +226,6 @@ async def site(postgres: PostgresServer, valkey: ValkeyServer) -> AsyncIterator[
 
 async def _prepare(made: Site) -> None:
     made.secret = (await made.call(auth_pb2.LoginRequest(user="root", password=ROOT_PASSWORD))).secret
-    await asyncio.to_thread(made.fs.start)
     draft = fs_pb2.Filesystem(name="marks", url=f"local://{made.marks}")
     await made.call(fs_pb2.CreateFilesystemRequest(filesystem=draft))
     both, low, high = (
@@ -256,9 +253,8 @@ async def endure(made: Site, planned: Sequence[Blow], chance: Random, tell: Call
                 seconds = asyncio.get_running_loop().time() - begun
                 tell(f"{number} of {len(planned)} kills in {seconds:.0f} s, {len(load.jobs)} jobs")
         stop.set()
-        async with asyncio.timeout(PATIENCE):
-            await asyncio.wait([following])
-        assert following.done(), [made.id for made in load.jobs.values() if made.over is None]
+        await asyncio.wait([following], timeout=PATIENCE)
+        assert following.done(), await _unfinished(made, load)
     assert not (wrong := wrong_ends(load.jobs)), "\n".join(wrong)
     await _require_one_start_each(made, load)
     await eventually(lambda: _is_idle(made), PATIENCE)
@@ -268,6 +264,14 @@ async def endure(made: Site, planned: Sequence[Blow], chance: Random, tell: Call
     points = Counter(str(blow.point) for blow in made.missed)
     missed = f"{len(made.missed)} of {len(planned)} kills not at their point ({dict(points)})"
     tell(f"{missed}, {len(load.jobs)} jobs in {seconds:.0f} s: {dict(kinds)}")
+
+
+async def _unfinished(made: Site, load: Load) -> Sequence[str]:
+    """Jobs that are not over, and how they and their replicas stand."""
+    ids = [job.id for job in load.jobs.values() if job.over is None]
+    jobs = [(await made.call(job_pb2.GetJobRequest(id=id_))).job for id_ in ids]
+    tasks = [(await made.call(job_pb2.ListTasksRequest(id=id_))).tasks for id_ in ids]
+    return [f"{job} {its}" for job, its in zip(jobs, tasks, strict=True)]
 
 
 async def _require_one_start_each(made: Site, load: Load) -> None:
