@@ -15,12 +15,14 @@ from paddleflow.job.v1 import job_pb2, shard_pb2, spec_pb2
 from paddleflow.problems import (
     DatasetDiffers,
     DatasetNotFound,
+    FailedPrecondition,
     InvalidArgument,
     JobNotFound,
     PermissionDenied,
     TokenRevoked,
 )
 from paddleflow.queue.v1 import queue_pb2
+from pf_job.shards.service import MOST_DATASETS
 from support.queue_site import PASSWORD
 from support.replicas import Replica, waiting_replica
 
@@ -112,10 +114,14 @@ async def test_items_are_handed_out_in_their_shards(job_site: JobSite, replica: 
     del request.items[-1:]
     with pytest.raises(DatasetDiffers):
         await replica.call(request)
-    names = [
-        each.name for each in await job_site.root.all(shard_pb2.ListDatasetsRequest(job_id=replica.job), "datasets")
-    ]
-    assert names == ["files"]
+    for number in range(MOST_DATASETS - 1):
+        await replica.open(f"more-{number}")
+    with pytest.raises(FailedPrecondition, match="has 20 datasets"):
+        await replica.open("one-more")
+    await replica.open("more-1")
+    ask = shard_pb2.ListDatasetsRequest(job_id=replica.job, page_size=7)
+    listed = [each.name for each in await job_site.root.all(ask, "datasets")]
+    assert listed == sorted({"files", *(f"more-{number}" for number in range(MOST_DATASETS - 1))})
 
 
 async def test_a_dataset_begins_anew(job_site: JobSite, replica: Replica) -> None:

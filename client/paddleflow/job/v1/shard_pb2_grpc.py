@@ -107,7 +107,7 @@ class ShardServiceServicer(object):
         | no such job, or not the caller's to see | NOT_FOUND | JOB_NOT_FOUND | – |
         | not the caller's to change | PERMISSION_DENIED | PERMISSION_DENIED | ask its owner |
         | a dataset of this name was described otherwise | ALREADY_EXISTS | DATASET_DIFFERS | choose another name |
-        | the job has 100 datasets | FAILED_PRECONDITION | FAILED_PRECONDITION | use fewer |
+        | the job has 20 datasets | FAILED_PRECONDITION | FAILED_PRECONDITION | use fewer |
         | the attempt of the job whose token is sent is over | UNAUTHENTICATED | TOKEN_REVOKED | stop |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -49,7 +49,7 @@ class ShardServiceStub:
     | no such job, or not the caller's to see | NOT_FOUND | JOB_NOT_FOUND | – |
     | not the caller's to change | PERMISSION_DENIED | PERMISSION_DENIED | ask its owner |
     | a dataset of this name was described otherwise | ALREADY_EXISTS | DATASET_DIFFERS | choose another name |
-    | the job has 100 datasets | FAILED_PRECONDITION | FAILED_PRECONDITION | use fewer |
+    | the job has 20 datasets | FAILED_PRECONDITION | FAILED_PRECONDITION | use fewer |
     | the attempt of the job whose token is sent is over | UNAUTHENTICATED | TOKEN_REVOKED | stop |
     """
     LeaseShard: _grpc.UnaryUnaryMultiCallable[_shard_pb2.LeaseShardRequest, _shard_pb2.LeaseShardResponse]
@@ -120,7 +120,7 @@ class ShardServiceAsyncStub(ShardServiceStub):
     | no such job, or not the caller's to see | NOT_FOUND | JOB_NOT_FOUND | – |
     | not the caller's to change | PERMISSION_DENIED | PERMISSION_DENIED | ask its owner |
     | a dataset of this name was described otherwise | ALREADY_EXISTS | DATASET_DIFFERS | choose another name |
-    | the job has 100 datasets | FAILED_PRECONDITION | FAILED_PRECONDITION | use fewer |
+    | the job has 20 datasets | FAILED_PRECONDITION | FAILED_PRECONDITION | use fewer |
     | the attempt of the job whose token is sent is over | UNAUTHENTICATED | TOKEN_REVOKED | stop |
     """
     LeaseShard: _aio.UnaryUnaryMultiCallable[_shard_pb2.LeaseShardRequest, _shard_pb2.LeaseShardResponse]  # type: ignore[assignment]
@@ -194,7 +194,7 @@ class ShardServiceServicer(metaclass=_abc_1.ABCMeta):
         | no such job, or not the caller's to see | NOT_FOUND | JOB_NOT_FOUND | – |
         | not the caller's to change | PERMISSION_DENIED | PERMISSION_DENIED | ask its owner |
         | a dataset of this name was described otherwise | ALREADY_EXISTS | DATASET_DIFFERS | choose another name |
-        | the job has 100 datasets | FAILED_PRECONDITION | FAILED_PRECONDITION | use fewer |
+        | the job has 20 datasets | FAILED_PRECONDITION | FAILED_PRECONDITION | use fewer |
         | the attempt of the job whose token is sent is over | UNAUTHENTICATED | TOKEN_REVOKED | stop |
         """
 

@@ -27,8 +27,8 @@ from pf_job.shards.store import Place, ShardStore
 from pf_kit.principal import Principal
 from pf_kit.unit import Change, View
 
-MOST_DATASETS = 100
-"""Of a job."""
+MOST_DATASETS = 20
+"""Of a job: their items alone may be 3 MiB each."""
 
 
 @dataclass(frozen=True, slots=True)
