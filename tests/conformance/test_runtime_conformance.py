@@ -59,6 +59,11 @@ async def test_a_replica_has_the_environment_it_was_given(runtime: Runtime) -> N
     assert await said(runtime, "echo $PF_JOB_ID", env={"PF_JOB_ID": "job-1"}) == "job-1\n"
 
 
+async def test_private_variables_come_before_others(runtime: Runtime) -> None:
+    given = {"env": {"PF_JOB_TOKEN": "x"}, "private_env": {"PF_JOB_TOKEN": "secret"}}
+    assert await said(runtime, "echo $PF_JOB_TOKEN", **given) == "secret\n"
+
+
 async def test_a_replica_is_started_once(runtime: Runtime) -> None:
     replica = launch("echo here; sleep 0.2")
     async with watched(runtime) as watch:

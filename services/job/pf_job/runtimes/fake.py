@@ -223,7 +223,8 @@ class FakeRuntime:
             case ["exit", status]:
                 return int(status)
             case ["echo", *texts]:
-                self._write(replica, " ".join(_expanded(text, replica.launch.env) for text in texts))
+                env = {**replica.launch.env, **replica.launch.private_env}
+                self._write(replica, " ".join(_expanded(text, env) for text in texts))
             case ["sleep", seconds]:
                 await asyncio.sleep(float(seconds))
             case ["trap", "", "TERM"]:
