@@ -85,6 +85,13 @@ def test_a_job_that_grows_holds_more_from_then_on() -> None:
     assert spans(happened(*STARTED, grown, *OVER)[1]) == [(3, 4, 4), (4, 7, 10)]
 
 
+def test_a_job_that_shrinks_holds_less_once_its_queue_knows() -> None:
+    left = {"worker": 1, "pserver": 1}
+    shrunk = (event(Kind.SHRUNK, left=left, version=2), event(Kind.PARTED), event(Kind.FREED))
+    told = event(Kind.RESIZED, left=left, grant=grant(2, workers=1))
+    assert spans(happened(*STARTED, *shrunk, told)[1]) == [(3, 7, 4), (7, None, 2)]
+
+
 def test_each_attempt_counts() -> None:
     evicted = (event(Kind.EVICTED), event(Kind.HALTED), event(Kind.GONE), event(Kind.RELEASED))
     again = (event(Kind.ADMITTED, grant=grant(2)), event(Kind.LAUNCHED), event(Kind.RUNNING))
