@@ -69,8 +69,10 @@ class Launching:
         return len(news) + len(self._started) - before
 
     async def _last_starts(self, jobs: Sequence[Job]) -> Mapping[str, Sequence[Task]]:
-        tasks = await self._book.tasks([job.id for job in jobs])
-        return {job.id: last_starts(job, [task for task in tasks if task.key.job == job.id]) for job in jobs}
+        tasks: defaultdict[str, list[Task]] = defaultdict(list)
+        for task in await self._book.tasks([job.id for job in jobs]):
+            tasks[task.key.job].append(task)
+        return {job.id: last_starts(job, tasks[job.id]) for job in jobs}
 
     def _is_launched(self, crew: Sequence[Task]) -> bool:
         """True if all are started that were not seen to begin, and had time to be."""
