@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from unittest.mock import patch
 
+import pf_fs.app
 import pf_job.app
 import pf_kit.ground
 import pf_kit.postgres.log
@@ -80,6 +81,8 @@ def _made(kind: Kind, wire: socket.socket, haste: Haste) -> Made:
         case Kind.FAILING_QUEUE:
             points = Failpoints(wire, Point)
             return pf_queue.app.PROGRAM, points.listen, failing(points, haste)
+        case Kind.FS:
+            return pf_fs.app.PROGRAM, _die_with_the_test, _hasty(haste)
         case Kind.FAILING_JOB:
             job_points = Failpoints(wire, JobPoint)
             return pf_job.app.PROGRAM, job_points.listen, failing_jobs(job_points.passed, haste)

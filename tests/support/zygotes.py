@@ -28,6 +28,7 @@ class Kind(StrEnum):
     QUEUE = "queue"
     FAILING_QUEUE = "failing_queue"
     """With the failpoints of admission."""
+    FS = "fs"
     FAILING_JOB = "failing_job"
     """With the failpoints of driving."""
 
