@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from pf_job.driving.book import Book
 from pf_job.jobs.convert import encode
 from pf_job.jobs.domain import Job, Task, TaskKey, TaskState
+from pf_job.jobs.life import Event, Grant, Life
 from pf_job.jobs.memory import MemoryJobStore
-from pf_job.jobs.states import Stage, State
+from pf_job.jobs.states import Kind, Stage, State
 from pf_job.jobs.store import job_lock
+from pf_job.jobs.telling import News
 from pf_job.runtimes.port import Launch
-from pf_job.specs.domain import Framework, JobSpec, Member, Role, TimeLimits, Work
+from pf_job.specs.domain import Framework, JobSpec, JobType, Member, Role, TimeLimits, Work
 from pf_kit.clock import SystemClock
 from pf_kit.memory import MemoryDatabase
 from pf_kit.unit import Change
 from support.job_rig import Preparation, Rig, driven
 from support.waiting import eventually, until
 
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
 WORKER = Member(role=Role.WORKER, replicas=2, max_replicas=6)
 JOINING = JobSpec(
     framework=Framework.PADDLE,
@@ -77,6 +80,21 @@ async def test_to_keep_ports_makes_nobody_begin_who_is_about_to_end() -> None:
     (kept,) = await book.put_ports("job", [Task(key=key, ports={"trainer": 1})])
     assert kept == Task(key=key, state=TaskState.STOPPING, ports={"trainer": 1})
     assert await book.tasks(["job"]) == [kept]
+
+
+async def test_a_job_is_not_launched_of_which_somebody_was_to_be_started_again_meanwhile() -> None:
+    database, store = MemoryDatabase(encode=encode, clock=SystemClock()), MemoryJobStore()
+    book = Book(database=database, store=store, clock=SystemClock(), fence=_no_fence)
+    first = TaskKey("job", 1, "main", 0)
+    again = replace(first, restart=1)
+    life = Life(accept_time=NOW, stage=Stage.LAUNCH, state=State.RUNNING, grant=Grant("g", 1, "c", {"main": 1}, NOW))
+    async with database.change(job_lock("job")) as change:
+        await store.add(change, [Job(id="job", owner="alice", type=JobType.SINGLE, spec=JobSpec(), life=life)])
+        await store.put_tasks(change, [Task(key=first, state=TaskState.FAILED), Task(key=again)])
+    launched = [News("job", Event(kind=Kind.LAUNCHED, attempt=1))]
+    assert await book.tell_launched(launched, {first}) == []
+    (job,) = await book.tell_launched(launched, {first, again})
+    assert job.life.stage is Stage.WATCH
 
 
 async def _no_fence(_: Change) -> None:

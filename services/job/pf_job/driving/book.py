@@ -8,9 +8,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from paddleflow.problems import Problem
-from pf_job.jobs.domain import Job, Task, TaskKey
+from pf_job.jobs.domain import Job, Task, TaskKey, TaskState
 from pf_job.jobs.service import forget
-from pf_job.jobs.states import Stage
+from pf_job.jobs.states import Kind, Stage
 from pf_job.jobs.store import JobStore, job_lock
 from pf_job.jobs.telling import News, tell
 from pf_kit.clock import Clock
@@ -83,6 +83,18 @@ class Book:
             return []
         async with self.change([each.job for each in news]) as change:
             return await tell(self._store, change, news)
+
+    async def tell_launched(self, news: Sequence[News], told: Collection[TaskKey]) -> Sequence[Job]:
+        """As `tell`, by whoever told these replicas to begin. A job is not launched of which others wait by now."""
+        if not news:
+            return []
+        attempts = {each.job: each.event.attempt for each in news}
+        async with self.change(list(attempts)) as change:
+            tasks = await self._store.tasks(change, list(attempts), 0)
+            waiting = {task.key for task in tasks if task.state is TaskState.PENDING} - set(told)
+            owed = {key.job for key in waiting if key.attempt == attempts[key.job]}
+            meant = [each for each in news if each.event.kind is not Kind.LAUNCHED or each.job not in owed]
+            return await tell(self._store, change, meant)
 
     async def forget(self, jobs: Sequence[Job]) -> None:
         """Forgets jobs that are over."""

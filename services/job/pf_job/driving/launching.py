@@ -65,7 +65,7 @@ class Launching:
         begun = [job for job in jobs if job.life.stage is Stage.LAUNCH and self._is_launched(crews[job.id])]
         news = [_launched(job, last[job.id]) for job in begun]
         news += await self._launch([(job, crews[job.id]) for job in jobs])
-        await self._book.tell(news)
+        await self._book.tell_launched(news, self._started)
         return len(news) + len(self._started) - before
 
     async def _last_starts(self, jobs: Sequence[Job]) -> Mapping[str, Sequence[Task]]:
