@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from google.protobuf.message import Message
@@ -12,7 +13,7 @@ from grpc import aio
 
 from paddleflow.auth.v1 import auth_pb2, auth_pb2_grpc
 from paddleflow.fs.v1 import fs_pb2, fs_pb2_grpc
-from paddleflow.problems import FilesystemNotFound, Problem
+from paddleflow.problems import FilesystemNotFound
 from paddleflow.queue.v1 import cluster_pb2, cluster_pb2_grpc, queue_pb2, queue_pb2_grpc
 from paddleflow.status import problem_of
 from pf_job.jobs.ports import QueueInfo
@@ -52,15 +53,18 @@ class Recent(Generic[V]):
         if known is not None and self.clock.monotonic() - known[0] < FRESH_SECONDS:
             return await asyncio.shield(known[1])
         asking = asyncio.ensure_future(ask())
+        asking.add_done_callback(partial(self._drop_failure, key))
         self._known.pop(key, None)
         self._known[key] = (self.clock.monotonic(), asking)
         if len(self._known) > MOST_KEPT:
             del self._known[next(iter(self._known))]
-        try:
-            return await asyncio.shield(asking)
-        except Problem:
-            self._known.pop(key, None)
-            raise
+        return await asyncio.shield(asking)
+
+    def _drop_failure(self, key: Hashable, asked: asyncio.Future[V]) -> None:
+        """A failure is no answer: whoever comes next asks anew, also if all who waited for it are gone."""
+        known = self._known.get(key)
+        if (asked.cancelled() or asked.exception() is not None) and known is not None and known[1] is asked:
+            del self._known[key]
 
 
 class RemoteQueues:
