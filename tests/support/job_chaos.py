@@ -17,6 +17,7 @@ from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
+from uuid import uuid4
 
 import psutil
 from google.protobuf.message import Message
@@ -120,6 +121,8 @@ class Site:
     marks: Path
     """Holds a file for each job, with a line for every time that it was started."""
     secret: str = ""
+    filesystem: str = field(default_factory=lambda: f"marks-{uuid4().hex[:8]}")
+    """In the command of each job, so that what is left of it is known from what is left of others."""
     missed: list[Blow] = field(default_factory=list)
     """Nobody came to the point in time."""
 
@@ -226,7 +229,7 @@ async def site(postgres: PostgresServer, valkey: ValkeyServer) -> AsyncIterator[
 
 async def _prepare(made: Site) -> None:
     made.secret = (await made.call(auth_pb2.LoginRequest(user="root", password=ROOT_PASSWORD))).secret
-    draft = fs_pb2.Filesystem(name="marks", url=f"local://{made.marks}")
+    draft = fs_pb2.Filesystem(name=made.filesystem, url=f"local://{made.marks}")
     await made.call(fs_pb2.CreateFilesystemRequest(filesystem=draft))
     both, low, high = (
         queue_pb2.Queue(name=name, cluster="default-cluster", parent=parent)
@@ -241,7 +244,7 @@ async def _prepare(made: Site) -> None:
 
 async def endure(made: Site, planned: Sequence[Blow], chance: Random, tell: Callable[[str], None]) -> None:
     """Kills under load; in the end every job is over as it should be, was started once, and nothing is left."""
-    load, stop = Load(made, "marks", chance), asyncio.Event()
+    load, stop = Load(made, made.filesystem, chance), asyncio.Event()
     begun = asyncio.get_running_loop().time()
     async with asyncio.TaskGroup() as work:
         for name in WORKERS:
@@ -301,7 +304,7 @@ async def _require_no_process(made: Site) -> None:
 
 def _processes(made: Site) -> Sequence[int]:
     """All that have to do with replicas."""
-    words = (str(made.process.folder / "replicas"), "echo started $PF_JOB_TOKEN")
+    words = (str(made.process.folder / "replicas"), f": {made.filesystem}; ")
     found = []
     for process in psutil.process_iter(["cmdline"]):
         line = " ".join(process.info["cmdline"] or [])

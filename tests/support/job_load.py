@@ -168,7 +168,7 @@ class Load:
 
     def _spec(self, made: Made) -> spec_pb2.JobSpec:
         kind = made.kind
-        mark = f"echo started {TOLD} >> {MARK}/{made.id}; "
+        mark = f": {self.filesystem}; echo started {TOLD} >> {MARK}/{made.id}; "
         spec = spec_pb2.JobSpec(
             id=made.id,
             command=f"{mark}{kind.script}" if kind.script else "",
