@@ -81,8 +81,8 @@ def preemption() -> None:
     say("""5. A long job of `speech` borrows 4 cores that are guaranteed to `vision`. Two workers of `vision` take them
         back: the borrower is told to make room, keeps where it is, waits again, and goes on there.""")
     long = create(
-        "job submit --name long -q speech --cpu 16 --mem 64Mi --fs examples:/examples:ro --fs scratch:/scratch "
-        "-- python3 checkpoint.py /scratch"
+        "job submit --name long -q speech --cpu 16 --mem 64Mi -e STEPS=1000 "
+        "--fs examples:/examples:ro --fs scratch:/scratch -- python3 checkpoint.py /scratch"
     )
     with beside("long", f"job logs -f --later {long}") as log:
         log.until("step 25 ")
@@ -92,9 +92,10 @@ def preemption() -> None:
         run(f"job explain {long}")
         answer(f"job wait {mine}")
         log.until("goes on behind step")
-        log.until("done")
-    answer(f"job wait {long}")
+        log.tell(1)
     run(f"job events {long} -o text")
+    say("That is all there is to see of it. It would go on for a minute, so it is stopped.")
+    run(f"job stop {long} --now")
 
 
 def main() -> None:
