@@ -11,7 +11,15 @@ import pytest
 
 from support.repository import BIN, ROOT
 
-FOLDERS = ("client", "services/fs", "services/job", "services/kit", "services/queue", "services/stack")
+FOLDERS = (
+    "client",
+    "services/fs",
+    "services/job",
+    "services/kit",
+    "services/pipeline",
+    "services/queue",
+    "services/stack",
+)
 
 VIOLATIONS = [
     ("tiers", "services/kit/pf_kit/clock.py", "import pf_queue.fields"),

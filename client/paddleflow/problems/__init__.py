@@ -3,11 +3,11 @@
 ::
 
     Problem
-    ├── InvalidArgument ── PasswordTooWeak, RequestIdReused, PageTokenInvalid, ResumeTokenInvalid
+    ├── InvalidArgument ── DocumentInvalid, PasswordTooWeak, RequestIdReused, PageTokenInvalid, ResumeTokenInvalid
     ├── Unauthenticated ── TokenMissing, TokenInvalid, TokenExpired, TokenRevoked, WrongPassword
     ├── PermissionDenied ── QueueNotGranted, FilesystemNotGranted, FilesystemReadOnly, FolderNotAllowed, PathEscapes
-    ├── NotFound ── JobNotFound, DatasetNotFound, UserNotFound, TokenNotFound, GrantNotFound, QueueNotFound, …
-    ├── AlreadyExists ── JobExists, DatasetDiffers, UserExists, GrantExists, QueueExists, FlavourExists, …
+    ├── NotFound ── JobNotFound, RunNotFound, NodeNotFound, PipelineNotFound, UserNotFound, QueueNotFound, …
+    ├── AlreadyExists ── JobExists, PipelineExists, ScheduleExists, UserExists, QueueExists, FlavourExists, …
     ├── FailedPrecondition
     │   ├── QuotaRefused ── MinExceedsMax, MaxExceedsParent, MinExceedsParent, ChildrenUncovered, QueueCycle, …
     │   └── UserIsRoot, QueueHasChildren, QueueNotEmpty, QueueStateConflict, ClusterNotEmpty, NeverFits, …
@@ -93,6 +93,23 @@ from paddleflow.problems.job import (
     NotServed,
     OwnerEpochConflict,
 )
+from paddleflow.problems.pipeline import (
+    CachedResultNotFound,
+    DocumentInvalid,
+    DocumentUnreadable,
+    NodeNotFound,
+    NotExportable,
+    PipelineExists,
+    PipelineInUse,
+    PipelineNotFound,
+    PipelineVersionNotFound,
+    RunInUse,
+    RunNotFound,
+    RunStateConflict,
+    ScheduleExists,
+    ScheduleNotFound,
+    ScheduleStateConflict,
+)
 from paddleflow.problems.queue import (
     ChildrenUncovered,
     ClusterExists,
@@ -133,6 +150,7 @@ from paddleflow.problems.queue import (
 __all__ = [
     "Aborted",
     "AlreadyExists",
+    "CachedResultNotFound",
     "ChildrenUncovered",
     "ClusterExists",
     "ClusterNotEmpty",
@@ -144,6 +162,8 @@ __all__ = [
     "DatasetDiffers",
     "DatasetNotFound",
     "DeadlineExceeded",
+    "DocumentInvalid",
+    "DocumentUnreadable",
     "EtagMismatch",
     "FailedPrecondition",
     "FilesystemAmbiguous",
@@ -175,6 +195,8 @@ __all__ = [
     "NamespaceNotAllowed",
     "NeverFits",
     "NoLeader",
+    "NodeNotFound",
+    "NotExportable",
     "NotFound",
     "NotServed",
     "OutOfRange",
@@ -186,6 +208,10 @@ __all__ = [
     "PathEscapes",
     "PermissionDenied",
     "PhysicalIsolationConflict",
+    "PipelineExists",
+    "PipelineInUse",
+    "PipelineNotFound",
+    "PipelineVersionNotFound",
     "Problem",
     "QueueCycle",
     "QueueExists",
@@ -201,6 +227,12 @@ __all__ = [
     "ResourceNotDeclared",
     "ResumeTokenExpired",
     "ResumeTokenInvalid",
+    "RunInUse",
+    "RunNotFound",
+    "RunStateConflict",
+    "ScheduleExists",
+    "ScheduleNotFound",
+    "ScheduleStateConflict",
     "ShuttingDown",
     "StaleRevision",
     "TokenExpired",
