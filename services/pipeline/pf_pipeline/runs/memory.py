@@ -1,0 +1,140 @@
+"""Runs in memory, for tests: as durable as the process."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from pf_kit.memory import tables
+from pf_kit.unit import Change, View
+from pf_pipeline.runs.domain import Happening, Loop, Node, NodeFilter, Run, RunFilter, Wish
+from pf_pipeline.runs.states import RUN_OVER
+from pf_pipeline.runs.store import Place, Turn
+
+
+class MemoryRunStore:
+    """Fulfils `RunStore` over a `MemoryDatabase`."""
+
+    async def new_id(self, change: Change) -> str:
+        return f"run-{_next(change, 'run_ids'):06d}"
+
+    async def add(self, change: Change, run: Run) -> Run:
+        added = replace(
+            run, number=_next(change, "numbers"), version=_next(change, "versions"), update_time=change.time
+        )
+        tables(change).table("runs")[run.id] = added
+        return added
+
+    async def runs(self, view: View, ids: Collection[str]) -> Sequence[Run]:
+        return [run for id_, run in _runs(view).items() if id_ in ids]
+
+    async def page(self, view: View, chosen: RunFilter, before: int, limit: int) -> Sequence[Run]:
+        found = [run for run in _newest(view) if (not before or run.number < before) and all(_conditions(run, chosen))]
+        return [_without_document(run) for run in found[:limit]]
+
+    async def unfinished(self, view: View) -> Sequence[str]:
+        return [run.id for run in reversed(_newest(view)) if run.life.state not in RUN_OVER]
+
+    async def save(self, change: Change, turns: Sequence[Turn]) -> Sequence[Run]:
+        return [self._save(change, turn) for turn in turns]
+
+    async def nodes(self, view: View, run: str, chosen: NodeFilter, after: Place, limit: int) -> Sequence[Node]:
+        found = sorted(
+            (_place(node), node)
+            for (of, _), node in tables(view).table("nodes").items()
+            if of == run and _place(node) > after and _is_chosen(node, chosen)
+        )
+        return [node for _, node in found[:limit]]
+
+    async def node(self, view: View, run: str, path: str) -> Node | None:
+        found: Node | None = tables(view).table("nodes").get((run, path))
+        return found
+
+    async def loops(self, view: View, run: str) -> Mapping[str, Loop]:
+        return {path: loop for (of, path), loop in tables(view).table("loops").items() if of == run}
+
+    async def happenings(self, view: View, run: str, after: int, limit: int) -> Sequence[Happening]:
+        stored: tuple[Happening, ...] = tables(view).table("happenings").get(run, ())
+        return stored[after : after + limit]
+
+    async def wish(self, change: Change, wish: Wish) -> None:
+        number = _next(change, "wishes_given")
+        tables(change).table("wishes")[number] = replace(wish, number=number)
+
+    async def wishes(self, view: View, after: int, limit: int) -> Sequence[Wish]:
+        wishes: dict[int, Wish] = tables(view).table("wishes")
+        return [wishes[number] for number in sorted(wishes) if number > after][:limit]
+
+    async def active_of(self, view: View, schedule: str) -> Sequence[str]:
+        unfinished = await self.unfinished(view)
+        return [id_ for id_ in unfinished if _runs(view)[id_].order.schedule_id == schedule]
+
+    async def expired(self, view: View, until: datetime, limit: int) -> Sequence[Run]:
+        over = ((run.life.finish_time, run) for run in _runs(view).values())
+        expired = [(time, run.number, run) for time, run in over if time is not None and time <= until]
+        return [_without_document(run) for _, _, run in sorted(expired)[:limit]]
+
+    async def remove(self, change: Change, ids: Collection[str]) -> None:
+        for name in ("runs", "happenings"):
+            for id_ in ids:
+                tables(change).table(name).pop(id_, None)
+        for name in ("nodes", "loops"):
+            table = tables(change).table(name)
+            for key in [key for key in table if key[0] in ids]:
+                del table[key]
+        wishes = tables(change).table("wishes")
+        for number in [number for number, wish in wishes.items() if wish.run in ids]:
+            del wishes[number]
+
+    def _save(self, change: Change, turn: Turn) -> Run:
+        run = replace(turn.run, version=_next(change, "versions"), update_time=change.time)
+        tables(change).table("runs")[run.id] = run
+        tables(change).table("nodes").update({(node.run, node.path): node for node in turn.nodes})
+        for loop in turn.loops:
+            tables(change).table("loops").setdefault((loop.run, loop.path), loop)
+        happened: dict[str, tuple[Happening, ...]] = tables(change).table("happenings")
+        times = tuple(replace(each, time=change.time) for each in turn.happenings)
+        happened[run.id] = (*happened.get(run.id, ()), *times)
+        for number in turn.heard:
+            tables(change).table("wishes").pop(number, None)
+        return run
+
+
+def _runs(view: View) -> dict[str, Run]:
+    return tables(view).table("runs")
+
+
+def _newest(view: View) -> Sequence[Run]:
+    return sorted(_runs(view).values(), key=lambda run: -run.number)
+
+
+def _next(change: Change, counter: str) -> int:
+    counters: dict[str, int] = tables(change).table("counters")
+    counters[counter] = counters.get(counter, 0) + 1
+    return counters[counter]
+
+
+def _without_document(run: Run) -> Run:
+    return replace(run, order=replace(run.order, document="", given=""))
+
+
+def _place(node: Node) -> Place:
+    return node.place, node.iteration, node.path
+
+
+def _is_chosen(node: Node, chosen: NodeFilter) -> bool:
+    below = chosen.below
+    inside = not below or node.path == below or node.path.startswith((f"{below}.", f"{below}["))
+    return inside and (not chosen.states or node.state in chosen.states)
+
+
+def _conditions(run: Run, chosen: RunFilter) -> Iterator[bool]:
+    order = run.order
+    yield not chosen.owners or run.owner in chosen.owners
+    yield not chosen.states or run.life.state in chosen.states
+    yield not chosen.filesystems or order.filesystem in chosen.filesystems
+    yield not chosen.ids or run.id in chosen.ids
+    yield not chosen.names or order.title in chosen.names
+    yield chosen.schedule_id in ("", order.schedule_id)
+    yield chosen.pipeline_id in ("", order.source.pipeline_id)

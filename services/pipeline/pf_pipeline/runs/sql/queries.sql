@@ -1,0 +1,109 @@
+-- Queries on runs. A filter that is null matches all.
+
+-- new_id --
+select nextval('run_ids')
+
+-- add_run --
+insert into runs (id, owner, name, filesystem, schedule, pipeline, document, given, body)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9::text::jsonb)
+returning number
+
+-- add_life --
+insert into run_lives (id, state, finish_time, body, update_time, version)
+values ($1, $2, $3, $4::text::jsonb, $5, nextval('run_version'))
+returning version
+
+-- runs --
+select * from runs join (select id, body as life, update_time, version from run_lives) as lives using (id)
+where id = any ($1)
+
+-- page --
+select runs.id, number, owner, '' as document, '' as given, runs.body, lives.body as life, update_time, version
+from runs join run_lives as lives using (id)
+where ($1::bigint = 0 or number < $1)
+    and ($3::text[] is null or owner = any ($3))
+    and ($4::text[] is null or lives.state = any ($4))
+    and ($5::text[] is null or filesystem = any ($5))
+    and ($6::text[] is null or runs.id = any ($6))
+    and ($7::text[] is null or name = any ($7))
+    and ($8::text is null or schedule = $8)
+    and ($9::text is null or pipeline = $9)
+order by number desc
+limit $2
+
+-- unfinished --
+select id from run_lives join runs using (id)
+where run_lives.state in ('initiating', 'pending', 'running', 'terminating')
+order by number
+
+-- active_of --
+select id from runs join run_lives using (id)
+where schedule = $1 and run_lives.state in ('initiating', 'pending', 'running', 'terminating')
+order by number
+
+-- expired --
+select runs.id, number, owner, '' as document, '' as given, runs.body, lives.body as life, update_time, version
+from run_lives as lives join runs using (id)
+where finish_time <= $1
+order by finish_time
+limit $2
+
+-- save --
+-- All that becomes of runs in one commit, in one statement.
+with kept_nodes as (
+    insert into nodes (run, path, place, iteration, state, body)
+    select run, path, place, iteration, state, body::jsonb
+    from unnest($6::text[], $7::text[], $8::integer[], $9::integer[], $10::text[], $11::text[])
+        as given (run, path, place, iteration, state, body)
+    on conflict (run, path) do update set state = excluded.state, body = excluded.body
+), kept_loops as (
+    insert into loops (run, path, items)
+    select run, path, items::jsonb from unnest($12::text[], $13::text[], $14::text[]) as given (run, path, items)
+    on conflict (run, path) do nothing
+), kept_happenings as (
+    insert into happenings (run, number, time, path, what, message, node_state, run_state, attempt, job)
+    select run, number, $5, path, what, message, node_state, run_state, attempt, job
+    from unnest(
+        $15::text[], $16::bigint[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::integer[],
+        $23::text[]
+    ) as given (run, number, path, what, message, node_state, run_state, attempt, job)
+), heard as (
+    delete from wishes where number = any ($24)
+)
+update run_lives
+set state = given.state, finish_time = given.finish_time, body = given.body::jsonb, update_time = $5,
+    version = nextval('run_version')
+from unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[]) as given (id, state, finish_time, body)
+where run_lives.id = given.id
+returning run_lives.id, run_lives.version
+
+-- nodes --
+select body
+from nodes
+where run = $1 and (place, iteration, path) > ($2, $3, $4::text collate "C")
+    and ($6::text = '' or path = $6 or starts_with(path, $6 || '.') or starts_with(path, $6 || '['))
+    and ($7::text[] is null or state = any ($7))
+order by place, iteration, path
+limit $5
+
+-- node --
+select body from nodes where run = $1 and path = $2
+
+-- loops --
+select path, items from loops where run = $1
+
+-- happenings --
+select number, time, path, what, message, node_state, run_state, attempt, job
+from happenings
+where run = $1 and number > $2
+order by number
+limit $3
+
+-- wish --
+insert into wishes (run, wanted, path, by, comment) values ($1, $2, $3, $4, $5)
+
+-- wishes --
+select number, run, wanted, path, by, comment from wishes where number > $1 order by number limit $2
+
+-- remove --
+delete from runs where id = any ($1)
