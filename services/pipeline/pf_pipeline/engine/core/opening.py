@@ -128,23 +128,23 @@ def can_begin(state: State, member: Member) -> bool:
     return member.begun < member.total and len(member.lives) < min(most, state.plan.parallelism)
 
 
-def begin_iteration(state: State, member: Member) -> None:
+def begin_next(state: State, member: Member) -> None:
     """The next iteration of a component begins."""
-    at = member.begun
     member.begun += 1
+    begin_iteration(state, member, member.begun - 1)
+
+
+def begin_iteration(state: State, member: Member, at: int) -> None:
+    """An iteration of a component begins. Nothing of it is kept until it has its turn, unless it waits for something
+    that is: made anew of rows, a run begins it again.
+    """
     argument = None if member.items is None else member.items[at]
-    node = ending.blank(
-        state, member, at, waiting=Waiting.ENGINE, work=NodeWork(inputs=member.inputs, loop_argument=argument)
-    )
-    live = Live(member, node, Stage.CONDITION)
-    member.lives[at] = state.lives[node.path] = live
-    if at == 0:
-        member.first = node
+    work = NodeWork(inputs=member.inputs, loop_argument=argument)
+    live = Live(member, ending.blank(state, member, at, waiting=Waiting.ENGINE, work=work), Stage.CONDITION)
+    member.lives[at] = state.lives[live.node.path] = live
     try:
         parameters = state.words.parameters(member.planned, scope(member), argument)
-        keep(state, live, work=replace(node.work, parameters=parameters))
-        if at == 0:
-            member.first = live.node
+        live.node = replace(live.node, work=replace(work, parameters=parameters))
         look_at_condition(state, live)
     except Unsettled as problem:
         ending.end(state, live, NodeState.FAILED, str(problem))
