@@ -9,7 +9,7 @@ import pytest
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from paddleflow.common.v1 import event_pb2, info_pb2
-from paddleflow.fs.v1 import fs_pb2
+from paddleflow.fs.v1 import file_pb2, fs_pb2
 from paddleflow.problems import PermissionDenied, TokenMissing
 from pf_kit.access import EXEMPT, Access, rules
 from support.callers import path_of
@@ -21,6 +21,17 @@ RULES = rules(SERVICES)
 
 def as_root(request: Any) -> Step:
     return lambda site: site.root(request)
+
+
+def on_behalf(make: Callable[[fs_pb2.FilesystemKey], Any]) -> Step:
+    """A service asks for a user with a filesystem."""
+
+    async def step(site: FsSite) -> Any:
+        alice = await site.add_user("alice")
+        await site.make(alice)
+        return await site.acting(alice.name)(make(named("data")))
+
+    return step
 
 
 def with_filesystem(make: Callable[[Member, Member], Any]) -> Step:
@@ -80,7 +91,15 @@ SUCCESSES: Mapping[str, Step] = {
         lambda alice, _: fs_pb2.DescribeMountRequest(filesystem=named("data", alice.name))
     ),
     "fs.v1.FilesystemService/WatchFilesystems": watch,
+    "fs.v1.FileService/StatFiles": on_behalf(lambda key: file_pb2.StatFilesRequest(filesystem=key, paths=[""])),
+    "fs.v1.FileService/ReadFiles": on_behalf(lambda key: file_pb2.ReadFilesRequest(filesystem=key)),
+    "fs.v1.FileService/DigestFiles": on_behalf(lambda key: file_pb2.DigestFilesRequest(filesystem=key, paths=[""])),
+    "fs.v1.FileService/MakeFolders": on_behalf(lambda key: file_pb2.MakeFoldersRequest(filesystem=key, paths=["a"])),
+    "fs.v1.FileService/RemoveFiles": on_behalf(lambda key: file_pb2.RemoveFilesRequest(filesystem=key, paths=["a"])),
+    "fs.v1.FileService/PreparePaths": on_behalf(lambda key: file_pb2.PreparePathsRequest(filesystem=key, paths=["a"])),
 }
+UNRECORDED = "fs.v1.FileService/"
+"""What is done with files is not on record here: services do it all the time, and keep records of their own."""
 
 
 def short(path: str) -> str:
@@ -113,7 +132,7 @@ async def test_a_method_answers_and_what_it_changes_is_on_record(fs_site: FsSite
     newest = max((record.id for record in await records(fs_site)), default=0)
     await SUCCESSES[path](fs_site)
     recorded = [record for record in await records(fs_site) if record.id > newest and short(record.method) == path]
-    assert len(recorded) == RULES[f"/paddleflow.{path}"].mutation
+    assert len(recorded) == (RULES[f"/paddleflow.{path}"].mutation and not path.startswith(UNRECORDED))
     for record in recorded:
         assert record.actor == "user/root"
         kind, _, name = record.subject.partition("/")

@@ -54,6 +54,7 @@ from paddleflow.problems.base import (
     tree,
 )
 from paddleflow.problems.fs import (
+    FileNotFound,
     FilesystemAmbiguous,
     FilesystemExists,
     FilesystemGrantNotFound,
@@ -61,6 +62,7 @@ from paddleflow.problems.fs import (
     FilesystemNotFound,
     FilesystemNotGranted,
     FilesystemReadOnly,
+    FileUnusable,
     FolderNotAllowed,
     FolderUnusable,
     PathEscapes,
@@ -166,6 +168,8 @@ __all__ = [
     "DocumentUnreadable",
     "EtagMismatch",
     "FailedPrecondition",
+    "FileNotFound",
+    "FileUnusable",
     "FilesystemAmbiguous",
     "FilesystemExists",
     "FilesystemGrantNotFound",

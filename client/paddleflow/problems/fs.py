@@ -69,3 +69,15 @@ class PathEscapes(PermissionDenied):
     """The path leads out of the filesystem."""
 
     reason = "PATH_ESCAPES"
+
+
+class FileNotFound(NotFound):
+    """There is nothing at the path."""
+
+    reason = "FILE_NOT_FOUND"
+
+
+class FileUnusable(FailedPrecondition):
+    """The file is of the wrong kind, or the machine does not permit what is asked."""
+
+    reason = "FILE_UNUSABLE"

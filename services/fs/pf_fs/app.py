@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+import time
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import PurePosixPath
 
 from paddleflow.common.v1 import event_pb2_grpc
-from paddleflow.fs.v1 import fs_pb2_grpc
+from paddleflow.fs.v1 import file_pb2_grpc, fs_pb2_grpc
 from pf_fs.convert import encode
 from pf_fs.disk import MachineDisk
+from pf_fs.files.disk import MachineFiles
+from pf_fs.files.remembering import Memory
+from pf_fs.files.servicer import FileServicer
 from pf_fs.leaving import Known, Leaving
 from pf_fs.ports import Users
 from pf_fs.postgres import PostgresFilesystemStore
 from pf_fs.rules import NEVER, Rules
-from pf_fs.service import Departures, Filesystems, Folders, Grants, Mounts, Naming
+from pf_fs.service import Departures, Entrance, Filesystems, Folders, Grants, Mounts, Naming
 from pf_fs.servicer import FilesystemServicer
 from pf_fs.settings import FsSettings, LocalSettings
 from pf_fs.store import FilesystemStore
@@ -48,8 +52,13 @@ PROGRAM = Program(NAME, IDENTITY.version, "PF_FS", FsSettings, main)
 def _server(settings: FsSettings, base: MemberGround, users: Users) -> ServiceServer:
     service = member_service(base)
     server = ServiceServer(settings.server, service)
-    servicer = filesystem_servicer(service, PostgresFilesystemStore(), users, folders_of(settings.local))
+    store, folders = PostgresFilesystemStore(), folders_of(settings.local)
+    servicer = filesystem_servicer(service, store, users, folders)
     server.add(fs_pb2_grpc.add_FilesystemServiceServicer_to_server, servicer)
+    entrance = Entrance(naming=Naming(store=store), folders=folders)
+    disk = MachineFiles(Memory(time.time_ns), base.ground.clock)
+    file_servicer = FileServicer(database=service.database, entrance=entrance, files=disk)
+    server.add(file_pb2_grpc.add_FileServiceServicer_to_server, file_servicer)
     return server
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Protocol
+
+from pf_fs.files.domain import Digest, DigestMode, Done, Fault, Pending, Piece, Range, Stat
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +38,31 @@ class Users(Protocol):
 
     async def all(self) -> frozenset[str]:
         """The names of all. Raises Unavailable if nobody can tell."""
+
+
+class Files(Protocol):
+    """What lies in folders of the machine.
+
+    Folders are those that a `Disk` found, and paths are relative to them and well-formed. Results come in the order in
+    which paths are given. All raise FolderUnusable if the folder does not answer, and PathEscapes if it is another one.
+    """
+
+    async def stat(self, folder: Folder, paths: Sequence[str]) -> Sequence[Stat | Fault]:
+        """What lies at paths."""
+
+    async def read(self, folder: Folder, ranges: Sequence[Range]) -> Sequence[Piece | Fault]:
+        """Pieces of regular files."""
+
+    async def digest(
+        self, folder: Folder, paths: Sequence[str], mode: DigestMode
+    ) -> Sequence[Digest | Pending | Fault]:
+        """The digests of files, and of folders with all in them."""
+
+    async def make(self, folder: Folder, paths: Sequence[str]) -> Sequence[Done | Pending | Fault]:
+        """Makes folders, and those above them."""
+
+    async def remove(self, folder: Folder, paths: Sequence[str]) -> Sequence[Done | Pending | Fault]:
+        """Removes what lies at paths."""
+
+    async def prepare(self, folder: Folder, paths: Sequence[str]) -> Sequence[Done | Pending | Fault]:
+        """Makes the folders in which paths lie, and removes what lies at the paths."""

@@ -46,6 +46,10 @@ class _FilesystemReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_File
     """The folder does not exist, is none, or cannot be reached."""
     FILESYSTEM_REASON_PATH_ESCAPES: _FilesystemReason.ValueType  # 11
     """The path leads out of the filesystem."""
+    FILESYSTEM_REASON_FILE_NOT_FOUND: _FilesystemReason.ValueType  # 12
+    """There is nothing at the path."""
+    FILESYSTEM_REASON_FILE_UNUSABLE: _FilesystemReason.ValueType  # 13
+    """The file is of the wrong kind, or the machine does not permit what is asked."""
 
 class FilesystemReason(_FilesystemReason, metaclass=_FilesystemReasonEnumTypeWrapper):
     """FilesystemReason is why a call about filesystems failed."""
@@ -74,4 +78,8 @@ FILESYSTEM_REASON_FOLDER_UNUSABLE: FilesystemReason.ValueType  # 10
 """The folder does not exist, is none, or cannot be reached."""
 FILESYSTEM_REASON_PATH_ESCAPES: FilesystemReason.ValueType  # 11
 """The path leads out of the filesystem."""
+FILESYSTEM_REASON_FILE_NOT_FOUND: FilesystemReason.ValueType  # 12
+"""There is nothing at the path."""
+FILESYSTEM_REASON_FILE_UNUSABLE: FilesystemReason.ValueType  # 13
+"""The file is of the wrong kind, or the machine does not permit what is asked."""
 Global___FilesystemReason: _TypeAlias = FilesystemReason  # noqa: Y015

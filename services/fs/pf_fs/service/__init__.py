@@ -6,10 +6,11 @@ Methods that take a `Change` are one step of it: whoever calls them holds `LOCK`
 from __future__ import annotations
 
 from pf_fs.service.departures import Departures
+from pf_fs.service.files import Entrance
 from pf_fs.service.filesystems import Filesystems
 from pf_fs.service.folders import Folders
 from pf_fs.service.grants import Grants
 from pf_fs.service.mounts import Mount, Mounts
 from pf_fs.service.naming import Naming
 
-__all__ = ["Departures", "Filesystems", "Folders", "Grants", "Mount", "Mounts", "Naming"]
+__all__ = ["Departures", "Entrance", "Filesystems", "Folders", "Grants", "Mount", "Mounts", "Naming"]

@@ -1,0 +1,127 @@
+"""Files of this machine, many at a time, in threads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import PurePosixPath
+from typing import TypeVar
+
+from paddleflow.problems import FolderUnusable, Problem
+from pf_fs.files.beneath import found, make_folder, told, top
+from pf_fs.files.budget import Budget, Spent
+from pf_fs.files.digesting import digest
+from pf_fs.files.domain import Digest, DigestMode, Done, Fault, Pending, Piece, Range, Stat
+from pf_fs.files.looking import look, read
+from pf_fs.files.remembering import Memory
+from pf_fs.files.removing import remove
+from pf_fs.paths import sub_path
+from pf_fs.ports import Folder
+from pf_kit.clock import Clock
+from pf_kit.fields import shown
+
+THREADS = 8
+"""That work for all callers: a disk or a network that hangs holds so many at most."""
+WORK_SECONDS = 10.0
+"""How long one call reads, makes or removes before it leaves the rest for the next."""
+ANSWER_SECONDS = 25.0
+"""How long a disk may take for all, and others before: less than a call may take."""
+
+W = TypeVar("W")
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class MachineFiles:
+    """Fulfils `Files`. The paths it is given have no violations."""
+
+    def __init__(self, memory: Memory, clock: Clock, work_seconds: float = WORK_SECONDS) -> None:
+        self._memory = memory
+        self._clock = clock
+        self._work_seconds = work_seconds
+        self._threads = ThreadPoolExecutor(THREADS, "files")
+
+    async def stat(self, folder: Folder, paths: Sequence[str]) -> Sequence[Stat | Fault]:
+        return await self._answered(folder, lambda handle: _each(paths, lambda path: look(handle, sub_path(path))))
+
+    async def read(self, folder: Folder, ranges: Sequence[Range]) -> Sequence[Piece | Fault]:
+        return await self._answered(folder, lambda handle: _each(ranges, partial(read, handle)))
+
+    async def digest(
+        self, folder: Folder, paths: Sequence[str], mode: DigestMode
+    ) -> Sequence[Digest | Pending | Fault]:
+        def work(handle: int, path: str, budget: Budget) -> Digest:
+            return Digest(digest(handle, sub_path(path), mode, self._memory, budget).hex())
+
+        return await self._worked(folder, paths, work)
+
+    async def make(self, folder: Folder, paths: Sequence[str]) -> Sequence[Done | Pending | Fault]:
+        return await self._worked(folder, paths, _make)
+
+    async def remove(self, folder: Folder, paths: Sequence[str]) -> Sequence[Done | Pending | Fault]:
+        return await self._worked(folder, paths, _remove)
+
+    async def prepare(self, folder: Folder, paths: Sequence[str]) -> Sequence[Done | Pending | Fault]:
+        return await self._worked(folder, paths, _prepare)
+
+    async def _worked(
+        self, folder: Folder, paths: Sequence[str], work: Callable[[int, str, Budget], R]
+    ) -> Sequence[R | Pending | Fault]:
+        """What became of each path, as far as one call goes."""
+
+        def within(handle: int) -> Sequence[R | Pending | Fault]:
+            budget = Budget(self._work_seconds, self._clock.monotonic)
+            return _each(paths, lambda path: _unless_spent(lambda: work(handle, path, budget)))
+
+        return await self._answered(folder, within)
+
+    async def _answered(self, folder: Folder, work: Callable[[int], T]) -> T:
+        def in_thread() -> T:
+            with top(folder) as handle:
+                return work(handle)
+
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                return await asyncio.get_running_loop().run_in_executor(self._threads, in_thread)
+        except TimeoutError:
+            late = f"{shown(str(folder.path))} did not answer within {ANSWER_SECONDS:g} s"
+            raise FolderUnusable(f"{late}; is its disk or network there?") from None
+        except OSError as error:
+            raise FolderUnusable(f"{shown(str(folder.path))} cannot be used: {error.strerror}") from None
+
+
+def _each(wanted: Sequence[W], work: Callable[[W], R]) -> Sequence[R | Fault]:
+    """What became of each; what is wrong with one does not keep the others back."""
+    results = list[R | Fault]()
+    for each in wanted:
+        try:
+            results.append(work(each))
+        except Problem as problem:
+            results.append(Fault(problem))
+    return results
+
+
+def _unless_spent(work: Callable[[], R]) -> R | Pending:
+    try:
+        return work()
+    except Spent:
+        return Pending()
+
+
+def _make(handle: int, path: str, budget: Budget) -> Done:
+    budget.check()
+    wanted = sub_path(path)
+    with found(handle, wanted, on_missing=make_folder), told(wanted):
+        return Done()
+
+
+def _remove(handle: int, path: str, budget: Budget) -> Done:
+    remove(handle, sub_path(path), budget)
+    return Done()
+
+
+def _prepare(handle: int, path: str, budget: Budget) -> Done:
+    _make(handle, str(PurePosixPath(path).parent), budget)
+    return _remove(handle, path, budget)
