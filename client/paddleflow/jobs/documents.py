@@ -12,8 +12,8 @@ from typing import Any
 from google.protobuf.struct_pb2 import Struct
 
 from paddleflow.common.v1 import resources_pb2
+from paddleflow.documents.nodes import Node, Scalar, parse
 from paddleflow.job.v1 import spec_pb2
-from paddleflow.jobs.nodes import Node, Scalar, parse
 from paddleflow.jobs.reader import Reader
 from paddleflow.problems import InvalidArgument, Violation
 

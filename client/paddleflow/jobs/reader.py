@@ -1,110 +1,27 @@
-"""Reads the values of a document, and keeps all that is wrong with them."""
+"""Reads the values that only documents of jobs have: quantities, and times as messages have them."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
-from difflib import get_close_matches
-from fractions import Fraction
-from math import isfinite
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 from google.protobuf.duration_pb2 import Duration
 
-from paddleflow.jobs.nodes import Fields, Listing, Node, Scalar, Spot
-from paddleflow.problems import InvalidArgument, Violation
+from paddleflow.documents import reader
+from paddleflow.documents.nodes import Node, Spot
+from paddleflow.problems import InvalidArgument
 from paddleflow.quantity import parse_amount, resource_name
 
 T = TypeVar("T")
 
-_LEAST, _MOST = -(2**31), 2**31 - 1
-_INTEGER = re.compile(r"[-+]?[0-9]{1,12}", re.ASCII)
-_TIME = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)(ms|s|m|h|d)", re.ASCII)
-_SECONDS = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?", re.ASCII)
-_UNITS = {"ms": Fraction(1, 1000), "s": Fraction(1), "m": Fraction(60), "h": Fraction(3600), "d": Fraction(86400)}
-_LONGEST = 315_576_000_000
-"""Seconds that a Duration may hold."""
 _SHORTEST_PART = 10**9
 """Nanoseconds of a second."""
-_SHOWN = 80
 
 
 @dataclass(slots=True)
-class Reader:
+class Reader(reader.Reader):
     """Every method yields what a node says, or nothing where it cannot be: then it is noted."""
-
-    found: list[tuple[Spot, Violation]] = field(default_factory=list)
-
-    def refuse(self, path: str, spot: Spot, description: str) -> None:
-        self.found.append((spot, Violation(path, f"{description} ({spot})")))
-
-    @property
-    def wrong(self) -> list[Violation]:
-        """All that was noted, in the order of the document."""
-        return [violation for _, violation in sorted(self.found, key=lambda noted: noted[0])]
-
-    def fields(self, node: Node | None, path: str, known: Collection[str]) -> Mapping[str, Node]:
-        """The fields of an object that are not empty; unknown ones are refused."""
-        told = {name: value for name, value in self.mapping(node, path).items() if not _is_empty(value)}
-        if not isinstance(node, Fields):
-            return {}
-        for name in [name for name in told if name not in known]:
-            self.refuse(_below(path, name), node.spots[name], f"is unknown; {_nearest(name, known)}")
-        return {name: value for name, value in told.items() if name in known}
-
-    def mapping(self, node: Node | None, path: str) -> Mapping[str, Node]:
-        """The entries of an object; an empty list is one that has none."""
-        if isinstance(node, Fields):
-            return node.items
-        if node is not None and not _is_empty(node):
-            self.refuse(path or "file", node.spot, "must be an object, with names and values")
-        return {}
-
-    def items(self, node: Node | None, path: str) -> Iterator[tuple[str, Node]]:
-        """The entries of a list, each with its path."""
-        if isinstance(node, Listing):
-            yield from ((f"{path}[{at}]", item) for at, item in enumerate(node.items))
-        elif node is not None and not _is_empty(node):
-            self.refuse(path, node.spot, "must be a list")
-
-    def text(self, node: Node | None, path: str) -> str:
-        """A text; a number or a word such as `true` is what is written there."""
-        if node is None:
-            return ""
-        if not isinstance(node, Scalar):
-            self.refuse(path, node.spot, "must be a text")
-            return ""
-        return "" if node.value is None else node.text
-
-    def texts(self, node: Node | None, path: str) -> dict[str, str]:
-        """Texts by name."""
-        return {name: self.text(value, _below(path, name)) for name, value in self.mapping(node, path).items()}
-
-    def integer(self, node: Node | None, path: str) -> int:
-        text = self.text(node, path)
-        if not node or not text:
-            return 0
-        if not _INTEGER.fullmatch(text) or not _LEAST <= int(text) <= _MOST:
-            self.refuse(path, node.spot, f"must be a whole number, and is {_shown(text)}")
-            return 0
-        return int(text)
-
-    def boolean(self, node: Node | None, path: str) -> bool:
-        text = self.text(node, path)
-        if node and text.lower() not in ("", "true", "false"):
-            self.refuse(path, node.spot, f"must be true or false, and is {_shown(text)}")
-        return text.lower() == "true"
-
-    def word(self, node: Node | None, path: str, words: Mapping[str, T], none: T) -> T:
-        """One of some words, in capitals or not."""
-        text = self.text(node, path)
-        if not node or not text:
-            return none
-        by_folded = {word.lower(): meaning for word, meaning in words.items()}
-        if text.lower() not in by_folded:
-            self.refuse(path, node.spot, f"must be one of {', '.join(words)}, and is {_shown(text)}")
-        return by_folded.get(text.lower(), none)
 
     def amount(self, node: Node, path: str, resource: str) -> int | None:
         """A quantity of a resource; none if it is empty."""
@@ -117,27 +34,11 @@ class Reader:
 
     def time(self, node: Node | None, path: str) -> Duration | None:
         """A time such as `90s`, `1h30m` or, in seconds, `90`; none if it is empty."""
-        text = self.text(node, path)
-        if not node or not text:
-            return None
-        seconds = _seconds(text)
-        if seconds is None or seconds > _LONGEST:
-            self.refuse(path, node.spot, f"must be a time such as 90s, 10m or 1h30m, and is {_shown(text)}")
+        seconds = self.seconds(node, path)
+        if seconds is None:
             return None
         whole, part = divmod(seconds, 1)
         return Duration(seconds=int(whole), nanos=int(part * _SHORTEST_PART))
-
-    def json(self, node: Node, path: str) -> object:
-        """Whatever stands there, as JSON has it."""
-        if isinstance(node, Fields):
-            return {name: self.json(value, _below(path, name)) for name, value in node.items.items()}
-        if isinstance(node, Listing):
-            return [self.json(item, f"{path}[{at}]") for at, item in enumerate(node.items)]
-        value = node.value
-        if isinstance(value, int | float) and not _fits(value):
-            self.refuse(path, node.spot, "is a number larger than any of JSON")
-            return None
-        return value
 
     def _quantity(self, parse: Callable[[], T], path: str, spot: Spot) -> T | None:
         try:
@@ -146,39 +47,3 @@ class Reader:
             for violation in problem.violations:
                 self.refuse(path, spot, violation.description)
             return None
-
-
-def _below(path: str, name: str) -> str:
-    return f"{path}.{name[:_SHOWN]}" if path else name[:_SHOWN]
-
-
-def _is_empty(node: Node) -> bool:
-    """True of what means the same as nothing: null, an empty text, list or object."""
-    return not (node.text if isinstance(node, Scalar) else node.items) or (
-        isinstance(node, Scalar) and node.value is None
-    )
-
-
-def _nearest(name: str, known: Collection[str]) -> str:
-    folded = {word.lower(): word for word in known}
-    found = get_close_matches(name[:_SHOWN].lower(), folded, n=1, cutoff=0.6)
-    return f"did you mean {folded[found[0]]}?" if found else f"there are {', '.join(sorted(known))}"
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}...")
-
-
-def _seconds(text: str) -> Fraction | None:
-    if _SECONDS.fullmatch(text):
-        return Fraction(text)
-    if not re.fullmatch(f"(?:{_TIME.pattern}){{1,5}}", text, re.ASCII):
-        return None
-    return sum((Fraction(number) * _UNITS[unit] for number, unit in _TIME.findall(text)), Fraction())
-
-
-def _fits(number: float) -> bool:
-    try:
-        return isfinite(float(number))
-    except OverflowError:
-        return False

@@ -8,9 +8,9 @@ from typing import Any
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.json_format import MessageToDict
 
+from paddleflow.documents.nodes import meaning
 from paddleflow.job.v1 import spec_pb2
 from paddleflow.jobs.documents import FRAMEWORKS, NO_LIMIT, PRIORITIES, ROLES
-from paddleflow.jobs.nodes import meaning
 from paddleflow.quantity import CPU, MEMORY, format_amount
 
 WIDTH = 120
