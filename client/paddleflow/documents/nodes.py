@@ -72,6 +72,10 @@ class Scalar(NamedTuple):
         return len(self.text) + _OVERHEAD
 
     @property
+    def is_null(self) -> bool:
+        return self.plain and self.text in _NULLS
+
+    @property
     def value(self) -> str | int | float | bool | None:
         """What it stands for."""
         return meaning(self.text) if self.plain else self.text
@@ -108,12 +112,23 @@ class Fields(NamedTuple):
 Node = Scalar | Listing | Fields
 
 
+class NotADocument(InvalidArgument):
+    """A text is neither YAML nor JSON, or holds more than a document may."""
+
+    def __init__(self, description: str, place: Spot | None) -> None:
+        told = f"{description} ({place})" if place else description
+        super().__init__(f"{FILE}: {told}", violations=(Violation(FILE, told),))
+        self.description = description
+        self.place = place
+        """None: it is not in one place."""
+
+
 def spot(mark: Any) -> Spot:  # noqa: ANN401 -- what the parser yields has no types
     return Spot(mark.line + 1, mark.column + 1) if mark else Spot(1, 1)
 
 
 def parse(text: bytes | str, limits: Limits = Limits()) -> Node:
-    """The tree; raises InvalidArgument with the place of what is no YAML."""
+    """The tree; raises NotADocument with the place of what is no YAML."""
     import yaml  # noqa: PLC0415 -- few commands need it
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -258,7 +273,7 @@ class _Builder:
             raise _refused("becomes too large by its aliases", mark)
         return node
 
-    def _too_deep(self, mark: Any) -> InvalidArgument:  # noqa: ANN401 -- as above
+    def _too_deep(self, mark: Any) -> NotADocument:  # noqa: ANN401 -- as above
         return _refused(f"is nested deeper than {self.limits.depth}", mark)
 
 
@@ -284,6 +299,5 @@ def _kind(event: object) -> str:
     return type(event).__name__
 
 
-def _refused(description: str, mark: Any = None) -> InvalidArgument:  # noqa: ANN401 -- as above
-    place = f" ({spot(mark)})" if mark else ""
-    return InvalidArgument.of(Violation(FILE, f"{description}{place}"))
+def _refused(description: str, mark: Any = None) -> NotADocument:  # noqa: ANN401 -- as above
+    return NotADocument(description, spot(mark) if mark else None)

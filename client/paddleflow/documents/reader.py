@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fractions import Fraction
 from math import isfinite
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from paddleflow.documents.nodes import Fields, Listing, Node, Scalar, Spot, spot
 from paddleflow.problems import Violation
@@ -25,19 +25,28 @@ _LONGEST = 315_576_000_000
 _SHOWN = 80
 
 
+class Refusal(NamedTuple):
+    """One thing that is wrong."""
+
+    spot: Spot
+    path: str
+    description: str
+
+
 @dataclass(slots=True)
 class Reader:
     """Every method yields what a node says, or nothing where it cannot be: then it is noted."""
 
-    found: list[tuple[Spot, Violation]] = field(default_factory=list)
+    found: list[Refusal] = field(default_factory=list)
 
     def refuse(self, path: str, spot: Spot, description: str) -> None:
-        self.found.append((spot, Violation(path, f"{description} ({spot})")))
+        self.found.append(Refusal(spot, path, description))
 
     @property
     def wrong(self) -> list[Violation]:
         """All that was noted, in the order of the document."""
-        return [violation for _, violation in sorted(self.found, key=lambda noted: noted[0])]
+        noted = sorted(self.found, key=lambda refusal: refusal.spot)
+        return [Violation(each.path, f"{each.description} ({each.spot})") for each in noted]
 
     def fields(self, node: Node | None, path: str, known: Collection[str]) -> Mapping[str, Node]:
         """The fields of an object that are not empty; unknown ones are refused."""
@@ -70,7 +79,7 @@ class Reader:
         if not isinstance(node, Scalar):
             self.refuse(path, node.spot, "must be a text")
             return ""
-        return "" if node.value is None else node.text
+        return "" if node.is_null else node.text
 
     def texts(self, node: Node | None, path: str) -> dict[str, str]:
         """Texts by name."""
@@ -131,9 +140,7 @@ def below(path: str, name: str) -> str:
 
 def is_empty(node: Node) -> bool:
     """True of what means the same as nothing: null, an empty text, list or object."""
-    return not (node.text if isinstance(node, Scalar) else node.items) or (
-        isinstance(node, Scalar) and node.value is None
-    )
+    return not node.text or node.is_null if isinstance(node, Scalar) else not node.items
 
 
 def nearest(name: str, known: Collection[str]) -> str:

@@ -229,7 +229,7 @@ Node = Step | Dag | Reference
 class ExitHandler:
     """A step that runs when a run is over."""
 
-    step: Step
+    step: Step | Reference
     when: HandlerWhen = HandlerWhen.ALWAYS
 
 
@@ -247,11 +247,14 @@ class Document:
     parallelism: int = 10
     disabled: tuple[str, ...] = ()
     strategy: Strategy = Strategy.FAIL_FAST
-    post_process: Mapping[str, Step] = field(default_factory=dict)
+    post_process: Mapping[str, Step | Reference] = field(default_factory=dict)
     on_exit: Mapping[str, ExitHandler] = field(default_factory=dict)
     main_fs: Mount | None = None
     extra_fs: tuple[Mount, ...] = ()
     semaphores: Mapping[str, int] = field(default_factory=dict)
     """How many steps of all runs of the owner may hold each at once."""
+    description: str = ""
+    """Like `owner`: of a document that is also a request, as the original's JSON is."""
+    owner: str = ""
     notify: tuple[Mapping[str, object], ...] = ()
     """Who is told when a run is over, as JSON has it: `{webhook: URL, secret: {file: …}}` or `{command: …}`."""

@@ -18,6 +18,7 @@ from pf_pipeline.documents.model import (
     HandlerWhen,
     Loop,
     Mount,
+    ParameterKind,
     Result,
     Retry,
     Strategy,
@@ -45,6 +46,8 @@ class PlannedNode:
     """Names of siblings."""
     parameters: Mapping[str, Value] = field(default_factory=dict)
     """Values, or texts with templates."""
+    kinds: Mapping[str, ParameterKind] = field(default_factory=dict)
+    """What values of parameters must be, where the document says it."""
     inputs: Mapping[str, str] = field(default_factory=dict)
     """Templates: `{{sibling.output}}` or `{{PF_PARENT.input}}`."""
     condition: str = ""

@@ -1,0 +1,300 @@
+"""Who may refer to what.
+
+| in | may stand |
+|---|---|
+| parameters | names of the system, parameters and results of direct dependencies, parameters of the parent |
+| input artifacts | exactly one output artifact of a dependency, or one input artifact of the parent |
+| env | names of the system, own parameters |
+| command, job | names of the system, own parameters, own artifacts |
+| condition | names of the system, own parameters, own input artifacts |
+| loop_argument | exactly one own parameter or input artifact |
+| output artifacts of a DAG | exactly one output artifact of a child |
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from paddleflow.documents.reader import nearest, shown
+from pf_pipeline.documents.checks import last_step
+from pf_pipeline.documents.findings import Finding, Path
+from pf_pipeline.documents.model import Component, Dag, Document, Node, Reference, Step, Value
+from pf_pipeline.documents.templates import LOOP_ARGUMENT, PARENT, REMOVED, SYSTEM, Ref, refs, too_long, whole
+from pf_pipeline.documents.types import has_template
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is around a component."""
+
+    siblings: Mapping[str, Node]
+    parent: Dag | None = None
+    open: bool = False
+    """True of a component that nobody refers to: what will be around it is not known."""
+
+
+def check_templates(document: Document, used: Collection[str]) -> Iterator[Finding]:
+    """All that templates refer to in vain, in a document without references; `used` are components it referred to."""
+    for name, text in document.env.items():
+        yield from _own_texts(text, ("env", name), SYSTEM, "env of the document", "variables of the system only")
+    yield from _level(document.entry_points, ("entry_points",), Scope(document.entry_points))
+    unused = {name: node for name, node in document.components.items() if name not in used}
+    yield from _level(unused, ("components",), Scope({}, open=True))
+    for name, step in document.post_process.items():
+        yield from _last(step, ("post_process", name))
+    for name, handler in document.on_exit.items():
+        yield from _last(handler.step, ("on_exit", name))
+
+
+def _last(step: Step | Reference, path: Path) -> Iterator[Finding]:
+    if isinstance(step, Reference):
+        return
+    if step.reference:
+        yield from last_step(step, path)
+    yield from _component(step, path, Scope({}))
+
+
+def _level(nodes: Mapping[str, Node], path: Path, scope: Scope) -> Iterator[Finding]:
+    for name, node in nodes.items():
+        if isinstance(node, Reference):
+            continue
+        place = (*path, name)
+        yield from _component(node, place, scope)
+        if isinstance(node, Dag):
+            yield from _outputs(node, place)
+            yield from _level(node.children, (*place, "entry_points"), Scope(node.children, node))
+
+
+def _component(node: Step | Dag, path: Path, scope: Scope) -> Iterator[Finding]:
+    for name, parameter in node.parameters.items():
+        if isinstance(parameter.value, str):
+            yield from _parameter(node, parameter.value, (*path, "parameters", name), scope)
+    for name, text in node.inputs.items():
+        yield from _input(node, name, text, (*path, "artifacts", "input", name), scope)
+    if node.condition:
+        known = (*SYSTEM, *node.parameters, *node.inputs)
+        yield from _texts(node, node.condition, (*path, "condition"), known, "condition", _SEES_CONDITION)
+    if node.loop is not None:
+        yield from _loop(node, (*path, "loop_argument"))
+    if isinstance(node, Step):
+        yield from _step(node, path)
+
+
+_SEES_CONDITION = "own parameters, own input artifacts and variables of the system only"
+_SEES_COMMAND = "own parameters, own artifacts and variables of the system only"
+_SEES_ENV = "own parameters and variables of the system only"
+
+
+def _step(step: Step, path: Path) -> Iterator[Finding]:
+    if step.env:
+        known: Collection[str] = (*SYSTEM, *step.parameters)
+        for name, text in step.env.items():
+            yield from _texts(step, text, (*path, "env", name), known, f"variable {name}", _SEES_ENV)
+    known = (*SYSTEM, *step.parameters, *step.inputs, *step.outputs)
+    yield from _texts(step, step.command, (*path, "command"), known, "command", _SEES_COMMAND)
+    for place, text in _json_texts(step.job, (*path, "job")):
+        yield from _texts(step, text, place, known, "job", _SEES_COMMAND)
+
+
+def _json_texts(value: object, path: Path) -> Iterator[tuple[Path, str]]:
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for name, each in value.items():
+            yield from _json_texts(each, (*path, str(name)))
+    elif isinstance(value, list | tuple):
+        for at, each in enumerate(value):
+            yield from _json_texts(each, (*path, at))
+
+
+def _texts(node: Step | Dag, text: str, path: Path, known: Collection[str], what: str, sees: str) -> Iterator[Finding]:
+    yield from _own_texts(text, path, known, f"{what} of {node.name}", sees)
+    if node.loop is None and any(ref == (None, LOOP_ARGUMENT) for ref in refs(text)):
+        yield Finding(path, _no_loop(node))
+
+
+def _own_texts(text: str, path: Path, known: Collection[str], what: str, sees: str) -> Iterator[Finding]:
+    for ref in refs(text):
+        if ref.component is not None or ref.name not in known:
+            yield Finding(path, f"{what} refers to {ref}, and sees {sees}{_hint(ref, known)}")
+
+
+def _hint(ref: Ref, known: Collection[str]) -> str:
+    if ref.name in REMOVED:
+        return f"; {ref.name} does not exist any more"
+    told = nearest(ref.name, known) if ref.component is None else ""
+    return f"; {told}" if told.startswith("did") else ""
+
+
+def _parameter(node: Step | Dag, text: str, path: Path, scope: Scope) -> Iterator[Finding]:
+    what = f"parameter {path[-1]} of {node.name}"
+    for ref in refs(text):
+        if message := _parameter_fault(node, ref, scope):
+            yield Finding(path, f"{what} refers to {ref}: {message}")
+    for long, first in too_long(text):
+        if first == PARENT or first in node.deps:
+            yield Finding(path, f"{what} has {shown(long)}: a template has one dot at most")
+
+
+def _parameter_fault(node: Step | Dag, ref: Ref, scope: Scope) -> str:
+    """Why a parameter cannot refer to this; empty if it can."""
+    if not ref.component:
+        return _system_fault(node, ref)
+    if ref.component == PARENT:
+        return _parent_fault(node, ref, scope)
+    if ref.component not in node.deps:
+        return _no_dep(node, ref, scope)
+    dep = scope.siblings.get(ref.component)
+    if isinstance(dep, Step | Dag) and ref.name not in _told_by(dep):
+        return f"{ref.component} has no parameter {ref.name}{_did_you_mean(ref.name, _told_by(dep))}"
+    return ""
+
+
+def _told_by(dep: Step | Dag) -> Collection[str]:
+    return (*dep.parameters, *dep.results) if isinstance(dep, Step) else tuple(dep.parameters)
+
+
+def _system_fault(node: Step | Dag, ref: Ref) -> str:
+    if ref == (None, LOOP_ARGUMENT) and node.loop is None:
+        return _no_loop(node)
+    if ref.component is None and ref.name in SYSTEM:
+        return ""
+    if ref.name in REMOVED:
+        return f"{ref.name} does not exist any more"
+    if ref.name in node.parameters:
+        return "parameters of one component cannot refer to one another"
+    return f"there is no such variable of the system{_did_you_mean(ref.name, SYSTEM)}"
+
+
+def _parent_fault(node: Step | Dag, ref: Ref, scope: Scope) -> str:
+    if scope.open:
+        return ""
+    parent = scope.parent
+    if parent is None:
+        return f"{node.name} stands at the top, and has no {PARENT}"
+    if ref.name == LOOP_ARGUMENT:
+        return "" if parent.loop is not None else _no_loop(parent)
+    if ref.name in parent.parameters:
+        return ""
+    if ref.name in parent.inputs:
+        return f"{ref.name} is an artifact of {parent.name}, and this must be a parameter"
+    return f"{parent.name} has no parameter {ref.name}{_did_you_mean(ref.name, parent.parameters)}"
+
+
+def _no_loop(node: Component) -> str:
+    return f"{node.name} has no loop_argument, so there is no {LOOP_ARGUMENT}"
+
+
+def _no_dep(node: Step | Dag, ref: Ref, scope: Scope) -> str:
+    component = ref.component or ""
+    if scope.open:
+        return ""
+    if component in scope.siblings:
+        return f"{component} is not in deps of {node.name}; add it there"
+    hint = _did_you_mean(component, node.deps)
+    return f"{component} is not in deps of {node.name}, and there is no such component{hint}"
+
+
+def _did_you_mean(name: str, known: Collection[str]) -> str:
+    told = nearest(name, known) if known else ""
+    return f"; {told}" if told.startswith("did") else ""
+
+
+def _input(node: Step | Dag, name: str, text: str, path: Path, scope: Scope) -> Iterator[Finding]:
+    ref = whole(text)
+    what = f"input artifact {name} of {node.name}"
+    if ref is None or not ref.component:
+        if not (scope.open and not text):
+            said = shown(text)
+            yield Finding(path, f"{what} must be exactly one template, {{{{component.output}}}}, and is {said}")
+    elif message := _input_fault(node, ref, scope):
+        yield Finding(path, f"{what} refers to {ref}: {message}")
+
+
+def _input_fault(node: Step | Dag, ref: Ref, scope: Scope) -> str:
+    component = ref.component or ""
+    if component == PARENT:
+        return _parent_input_fault(node, ref, scope)
+    if component not in node.deps:
+        return _no_dep(node, ref, scope)
+    dep = scope.siblings.get(component)
+    return "" if dep is None or isinstance(dep, Reference) else _output_fault(dep, ref.name)
+
+
+def _parent_input_fault(node: Step | Dag, ref: Ref, scope: Scope) -> str:
+    if scope.open:
+        return ""
+    if scope.parent is None:
+        return f"{node.name} stands at the top, and has no {PARENT}"
+    if ref.name in scope.parent.inputs:
+        return ""
+    return f"{scope.parent.name} has no input artifact {ref.name}{_did_you_mean(ref.name, scope.parent.inputs)}"
+
+
+def _output_fault(node: Step | Dag, name: str) -> str:
+    if name not in node.outputs:
+        return f"{node.name} has no output artifact {name}{_did_you_mean(name, tuple(node.outputs))}"
+    if node.condition:
+        return f"{node.name} has a condition, so it may be skipped, and nobody can rely on its artifacts"
+    return ""
+
+
+def _outputs(dag: Dag, path: Path) -> Iterator[Finding]:
+    for name, text in dag.outputs.items():
+        place = (*path, "artifacts", "output", name)
+        what = f"output artifact {name} of {dag.name}"
+        ref = whole(text)
+        if ref is None or not ref.component:
+            yield Finding(place, f"{what} must be exactly one template, {{{{child.output}}}}, and is {shown(text)}")
+            continue
+        child = dag.children.get(ref.component)
+        if child is None:
+            yield Finding(place, f"{what} refers to {ref}: {dag.name} does not consist of {ref.component}")
+        elif not isinstance(child, Reference) and (message := _output_fault(child, ref.name)):
+            yield Finding(place, f"{what} refers to {ref}: {message}")
+
+
+def _loop(node: Step | Dag, path: Path) -> Iterator[Finding]:
+    what = f"loop_argument of {node.name}"
+    if isinstance(node.loop, tuple):
+        yield from _items(node.loop, path, what)
+        return
+    text = node.loop or ""
+    if refs(text):
+        yield from _loop_template(node, text, path, what)
+        return
+    try:
+        items = json.loads(text)
+    except (ValueError, RecursionError):
+        items = None
+    if not isinstance(items, list):
+        yield Finding(path, f"{what} must be a list, JSON of one, or one template, and is {shown(text)}")
+    else:
+        yield from _items(items, path, what)
+
+
+def _loop_template(node: Step | Dag, text: str, path: Path, what: str) -> Iterator[Finding]:
+    ref = whole(text)
+    known = (*node.parameters, *node.inputs)
+    if ref is None:
+        yield Finding(path, f"{what} must be one template and nothing else, and is {shown(text)}")
+    elif ref.component is not None or ref.name not in known:
+        yield Finding(path, f"{what} refers to {ref}, and sees own parameters and own input artifacts only")
+    elif ref.name in node.parameters and _uses_loop(node.parameters[ref.name].value):
+        yield Finding(path, f"{what} refers to {ref}, which itself refers to {LOOP_ARGUMENT}")
+
+
+def _uses_loop(value: Value | None) -> bool:
+    return isinstance(value, str) and (None, LOOP_ARGUMENT) in refs(value)
+
+
+def _items(items: Collection[object], path: Path, what: str) -> Iterator[Finding]:
+    for at, item in enumerate(items):
+        if isinstance(item, bool | dict) or item is None:
+            yield Finding((*path, at), f"{what} has {shown(json.dumps(item))}: items are numbers, texts and lists")
+        elif isinstance(item, list | tuple):
+            yield from _items(item, (*path, at), what)
+        elif isinstance(item, str) and has_template(item):
+            yield Finding((*path, at), f"{what} has the template {shown(item)}: items of a list are plain values")
