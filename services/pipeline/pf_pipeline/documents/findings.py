@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from paddleflow.documents.nodes import Fields, Listing, Node, Scalar, Spot, spot
-from paddleflow.problems import Violation
-from paddleflow.problems.pipeline import DocumentInvalid
+from paddleflow.problems import DocumentInvalid, Violation
 from pf_pipeline.documents.keys import written
 
 MOST_TOLD = 100

@@ -18,10 +18,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from paddleflow.documents.reader import nearest, shown
+from pf_pipeline.conditions.parsing import parse
+from pf_pipeline.conditions.problems import ConditionSyntaxError
 from pf_pipeline.documents.checks import last_step
 from pf_pipeline.documents.findings import Finding, Path
 from pf_pipeline.documents.model import Component, Dag, Document, Node, Reference, Step, Value
-from pf_pipeline.documents.templates import LOOP_ARGUMENT, PARENT, REMOVED, SYSTEM, Ref, refs, too_long, whole
+from pf_pipeline.documents.templates import LOOP_ARGUMENT, PARENT, REMOVED, SYSTEM, Ref, refs, replaced, too_long, whole
 from pf_pipeline.documents.types import has_template
 
 
@@ -76,10 +78,19 @@ def _component(node: Step | Dag, path: Path, scope: Scope) -> Iterator[Finding]:
     if node.condition:
         known = (*SYSTEM, *node.parameters, *node.inputs)
         yield from _texts(node, node.condition, (*path, "condition"), known, "condition", _SEES_CONDITION)
+        yield from _unparsable(node, (*path, "condition"))
     if node.loop is not None:
         yield from _loop(node, (*path, "loop_argument"))
     if isinstance(node, Step):
         yield from _step(node, path)
+
+
+def _unparsable(node: Step | Dag, path: Path) -> Iterator[Finding]:
+    """As far as that is known before templates are replaced: each counts as a word."""
+    try:
+        parse(replaced(node.condition, lambda _: "x"))
+    except ConditionSyntaxError as error:
+        yield Finding(path, f"condition of {node.name} is no expression: {error}")
 
 
 _SEES_CONDITION = "own parameters, own input artifacts and variables of the system only"
