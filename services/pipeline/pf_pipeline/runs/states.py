@@ -59,7 +59,7 @@ NODE_OVER = frozenset(
 NODE_GOOD = frozenset({NodeState.SUCCEEDED, NodeState.SKIPPED})
 """States after which those that depend on a node go on."""
 NODE_TRANSITIONS: Mapping[NodeState, frozenset[NodeState]] = {
-    NodeState.PENDING: frozenset(NodeState) - {NodeState.PENDING, NodeState.TERMINATING},
+    NodeState.PENDING: frozenset(NodeState) - {NodeState.PENDING},
     # Back to pending: a try has failed, and there is another one.
     NodeState.RUNNING: frozenset(NodeState) - {NodeState.RUNNING, NodeState.SKIPPED},
     NodeState.TERMINATING: NODE_OVER - {NodeState.SKIPPED},

@@ -1,0 +1,174 @@
+"""Runs by chance: whatever happens in whatever order, also if memory is lost again and again, they end as a few plain
+rules say.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping
+from hashlib import sha256
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pf_pipeline.documents.model import Strategy
+from pf_pipeline.engine.core.happening import Asked, JobState
+from pf_pipeline.engine.core.machine import Phase
+from pf_pipeline.plans.domain import Kind, Plan, Planned, PlannedDag, PlannedStep
+from pf_pipeline.runs.domain import Node, Wanted
+from pf_pipeline.runs.states import NODE_OVER, NodeState, RunState
+from support.run_worlds import World
+
+CONDITIONS = st.sampled_from(["", "", "", "yes", "no", "bad", "file"])
+LOOPS = st.sampled_from([None, None, None, (), (1,), (1, 2, 3), "items"])
+CONTENTS = "yes"
+
+
+@st.composite
+def planned(draw: st.DrawFn, depth: int) -> Mapping[str, Planned]:
+    """Components that depend on some of those before them."""
+    names = [f"c{at}" for at in range(draw(st.integers(1, 5)))]
+    found: dict[str, Planned] = {}
+    for at, name in enumerate(names):
+        deps = tuple(sorted(draw(st.sets(st.sampled_from(names[:at]), max_size=3)))) if at else ()
+        loop, condition, disabled = draw(LOOPS), draw(CONDITIONS), draw(st.integers(0, 9)) == 0
+        common = {"name": name, "deps": deps, "loop": loop, "condition": condition, "disabled": disabled}
+        if depth and draw(st.integers(0, 3)) == 0:
+            found[name] = PlannedDag(**common, children=draw(planned(depth - 1)))  # type: ignore[arg-type]
+        else:
+            found[name] = PlannedStep(**common, command="x", max_parallel=draw(st.integers(0, 2)))  # type: ignore[arg-type]
+    return dict(draw(st.permutations(list(found.items()))))
+
+
+PLANS = st.builds(
+    Plan,
+    name=st.just("p"),
+    entry_points=planned(2),
+    parallelism=st.integers(1, 4),
+    strategy=st.sampled_from(Strategy),
+    post_process=st.none() | st.just(PlannedStep(name="post", command="x", kind=Kind.POST_PROCESS)),
+)
+
+
+def fate(seed: int, node: Node) -> JobState:
+    """How a step ends: the same whoever asks."""
+    digest = sha256(f"{seed}/{node.path}/{node.attempt}".encode()).digest()[0]
+    return JobState.FAILED if digest < 40 else JobState.SUCCEEDED
+
+
+def expected(seed: int, components: Mapping[str, Planned], prefix: str = "") -> dict[str, NodeState]:
+    """How components end if nothing stops them: one after the other, as plainly as can be."""
+    ends: dict[str, NodeState] = {}
+    left = dict(components)
+    while left:
+        name = next(name for name, each in left.items() if all(dep in ends for dep in each.deps))
+        ends[name] = _expected_of(seed, left.pop(name), prefix, ends)
+    return {f"{prefix}{name}": end for name, end in ends.items()}
+
+
+def _expected_of(seed: int, each: Planned, prefix: str, ends: Mapping[str, NodeState]) -> NodeState:
+    if any(ends[dep] not in (NodeState.SUCCEEDED, NodeState.SKIPPED) for dep in each.deps):
+        return NodeState.CANCELLED
+    if each.disabled:
+        return NodeState.SKIPPED
+    count = 1 if each.loop is None else len(CONTENTS.split()) if isinstance(each.loop, str) else len(each.loop)
+    paths = [f"{prefix}{each.name}{f'[{at}]' if at else ''}" for at in range(count)]
+    return _joint(Counter(_expected_iteration(seed, each, path) for path in paths))
+
+
+def _expected_iteration(seed: int, each: Planned, path: str) -> NodeState:
+    if each.condition in ("no", "bad"):
+        return NodeState.SKIPPED if each.condition == "no" else NodeState.FAILED
+    if isinstance(each, PlannedDag):
+        inside = _joint(Counter(expected(seed, each.children, f"{path}.").values()))
+        return NodeState.SUCCEEDED if inside is NodeState.SKIPPED else inside
+    return NodeState(fate(seed, Node(run="", path=path, attempt=1)))
+
+
+def _joint(ends: Counter[NodeState]) -> NodeState:
+    for bad in (NodeState.FAILED, NodeState.CANCELLED):
+        if ends[bad]:
+            return bad
+    return NodeState.SKIPPED if ends[NodeState.SKIPPED] and not ends[NodeState.SUCCEEDED] else NodeState.SUCCEEDED
+
+
+def components(world: World) -> Mapping[str, NodeState]:
+    """How the components at the top have ended, all iterations together."""
+    frame = world.state.frame
+    assert frame is not None
+    return {member.path: member.state for member in frame.members.values()}
+
+
+def is_well(world: World) -> None:
+    """What holds at any time."""
+    assert len(world.launched) == len(set(world.launched))
+    assert world.most <= world.plan.parallelism
+    steps = world.run.life.steps
+    assert min(steps.waiting, steps.running, steps.cancelled, steps.succeeded) >= 0
+
+
+@settings(max_examples=300)
+@given(PLANS, st.integers(0, 2**32), st.floats(0, 0.5))
+def test_runs_end_as_the_rules_say_whatever_is_lost(plan: Plan, seed: int, crashes: float) -> None:
+    world = World(plan, lambda node: fate(seed, node), CONTENTS, random.Random(seed))
+    world.begin()
+    for _ in range(10_000):
+        if world.state.phase is Phase.OVER:
+            break
+        world.step()
+        if world.state.phase is not Phase.OVER and world.chance.random() < crashes:
+            world.crash()
+        is_well(world)
+    wanted = expected(seed, plan.entry_points)
+    good = _joint(Counter(wanted.values())) in (NodeState.SUCCEEDED, NodeState.SKIPPED)
+    post = "post_process/post"
+    if plan.post_process is not None:
+        good = good and fate(seed, Node(run="", path=post, attempt=1)) is JobState.SUCCEEDED
+    assert world.run.life.state is (RunState.SUCCEEDED if good else RunState.FAILED)
+    assert (post in world.states) == (plan.post_process is not None)
+    assert set(world.states.values()) <= NODE_OVER
+    assert (world.run.life.steps.waiting, world.run.life.steps.running) == (0, 0)
+
+
+@settings(max_examples=200)
+@given(PLANS, st.integers(0, 2**32), st.floats(0, 0.5))
+def test_whoever_continues_ends_each_component_as_the_rules_say(plan: Plan, seed: int, crashes: float) -> None:
+    world = World(_continuing(plan), lambda node: fate(seed, node), CONTENTS, random.Random(seed))
+    world.begin()
+    ends: Mapping[str, NodeState] = {}
+    while world.state.phase is Phase.MAIN:
+        ends = components(world)
+        world.step()
+        if world.state.phase is Phase.MAIN and world.chance.random() < crashes:
+            world.crash()
+    wanted = expected(seed, plan.entry_points)
+    known = {path: end for path, end in ends.items() if end is not NodeState.PENDING}
+    assert known.items() <= wanted.items()
+    for path, end in wanted.items():
+        if end is not NodeState.SUCCEEDED:
+            assert any(state is end for at, state in world.states.items() if at == path or at.startswith(f"{path}["))
+
+
+def _continuing(plan: Plan) -> Plan:
+    return Plan(
+        name=plan.name, entry_points=plan.entry_points, parallelism=plan.parallelism, strategy=Strategy.CONTINUE
+    )
+
+
+@settings(max_examples=200)
+@given(PLANS, st.integers(0, 2**32), st.integers(0, 30), st.booleans())
+def test_a_stop_ends_every_run(plan: Plan, seed: int, after: int, force: bool) -> None:
+    world = World(plan, lambda node: fate(seed, node), CONTENTS, random.Random(seed))
+    world.begin()
+    for _ in range(after):
+        if world.state.phase is not Phase.OVER:
+            world.step()
+    if world.state.phase is Phase.OVER:
+        return
+    world.tell(Asked(Wanted.FORCE if force else Wanted.STOP, by="ada"))
+    if world.state.phase is not Phase.OVER and seed % 2:
+        world.crash()
+    world.finish()
+    assert set(world.states.values()) <= NODE_OVER
+    assert (world.run.life.steps.waiting, world.run.life.steps.running) == (0, 0)

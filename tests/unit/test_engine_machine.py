@@ -1,0 +1,152 @@
+"""What becomes of runs, decided without any files, jobs or databases."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from pf_pipeline.documents.model import HandlerWhen, Retry, Strategy
+from pf_pipeline.engine.core.happening import Asked, JobState
+from pf_pipeline.plans.domain import Kind, Plan, Planned, PlannedDag, PlannedStep
+from pf_pipeline.runs.domain import Node, Wanted
+from pf_pipeline.runs.states import NodeState, RunState
+from support.run_worlds import World
+
+S, F, C, K, T = (
+    NodeState.SUCCEEDED,
+    NodeState.FAILED,
+    NodeState.CANCELLED,
+    NodeState.SKIPPED,
+    NodeState.TERMINATED,
+)
+
+
+def step(name: str, *deps: str, **more: Any) -> PlannedStep:
+    return PlannedStep(name=name, deps=deps, command="x", **more)
+
+
+def dag(name: str, *children: Planned, deps: tuple[str, ...] = (), **more: Any) -> PlannedDag:
+    return PlannedDag(name=name, deps=deps, children={each.name: each for each in children}, **more)
+
+
+def plan(*components: Planned, **more: Any) -> Plan:
+    return Plan(name="p", entry_points={each.name: each for each in components}, **more)
+
+
+def fails(*paths: str) -> Callable[[Node], JobState]:
+    return lambda node: JobState.FAILED if node.path in paths else JobState.SUCCEEDED
+
+
+def ended(world: World) -> tuple[RunState, Mapping[str, NodeState]]:
+    world.begin().finish()
+    return world.run.life.state, world.states
+
+
+def test_a_chain_runs_in_its_order() -> None:
+    world = World(plan(step("c", "b"), step("b", "a"), step("a")))
+    assert ended(world) == (RunState.SUCCEEDED, {"a": S, "b": S, "c": S})
+    assert [path for path, _ in world.launched] == ["a", "b", "c"]
+
+
+def test_whoever_fails_fast_takes_the_others_along() -> None:
+    world = World(plan(step("a"), step("b", "a"), step("z")), fails("a"), chance=random.Random(3))
+    state, states = ended(world)
+    assert (state, states["a"], states["b"]) == (RunState.FAILED, F, C)
+    assert world.run.life.message == "a failed"
+
+
+def test_whoever_continues_cancels_only_what_depends_on_it() -> None:
+    world = World(plan(step("a"), step("b", "a"), step("c", "b"), step("z"), strategy=Strategy.CONTINUE), fails("a"))
+    assert ended(world) == (RunState.FAILED, {"a": F, "b": C, "c": C, "z": S})
+
+
+def test_a_condition_that_does_not_hold_skips_and_others_go_on() -> None:
+    world = World(
+        plan(step("a", condition="no"), step("b", "a", condition="yes"), step("c", condition="file")), contents="yes"
+    )
+    assert ended(world) == (RunState.SUCCEEDED, {"a": K, "b": S, "c": S})
+
+
+def test_a_condition_without_sense_fails() -> None:
+    assert ended(World(plan(step("a", condition="bad")))) == (RunState.FAILED, {"a": F})
+
+
+def test_a_loop_runs_each_of_its_iterations_as_many_at_once_as_may() -> None:
+    world = World(plan(step("a", loop=tuple(range(50)), outputs=("o",)), step("b", "a"), parallelism=7))
+    state, states = ended(world)
+    assert (state, len(states), set(states.values()), world.most) == (RunState.SUCCEEDED, 51, {S}, 7)
+    assert world.launched[-1] == ("b", 1)
+
+
+def test_a_loop_over_nothing_succeeds() -> None:
+    assert ended(World(plan(step("a", loop=()), step("b", "a")))) == (RunState.SUCCEEDED, {"a": S, "b": S})
+
+
+def test_a_loop_over_a_file_waits_for_it() -> None:
+    world = World(plan(step("a", loop="items"), step("b", "a")), contents="x y z")
+    assert ended(world)[1] == {"a": S, "a[1]": S, "a[2]": S, "b": S}
+
+
+def test_dags_are_repeated_as_a_whole() -> None:
+    inner = dag("d", step("s", loop=(1, 2)), step("t", "s"), loop=(1, 2))
+    world = World(plan(inner, step("e", "d")))
+    state, states = ended(world)
+    assert state is RunState.SUCCEEDED
+    assert set(states) == {
+        *("d", "d[1]", "d.s", "d.s[1]", "d[1].s", "d[1].s[1]", "d.t", "d[1].t", "e"),
+    }
+
+
+def test_the_failure_of_a_child_is_that_of_its_dag() -> None:
+    world = World(plan(dag("d", step("s"), step("t", "s")), step("e", "d"), strategy=Strategy.CONTINUE), fails("d.s"))
+    assert ended(world) == (RunState.FAILED, {"d": F, "d.s": F, "d.t": C, "e": C})
+
+
+def test_what_runs_at_the_end_does_so_however_it_ends() -> None:
+    post = step("mail", kind=Kind.POST_PROCESS)
+    exits = tuple(step(when.value, kind=Kind.EXIT_HANDLER, when=when) for when in HandlerWhen)
+    world = World(plan(step("a"), post_process=post, on_exit=exits), fails("a"))
+    assert ended(world) == (
+        RunState.FAILED,
+        {"a": F, "post_process/mail": S, "on_exit/always": S, "on_exit/failed": S},
+    )
+
+
+def test_a_step_is_tried_again_as_often_as_it_may() -> None:
+    tries = {"a": 0}
+
+    def outcome(node: Node) -> JobState:
+        tries["a"] += 1
+        return JobState.SUCCEEDED if tries["a"] == 3 else JobState.FAILED
+
+    world = World(plan(step("a", retry=Retry(limit=2, backoff=timedelta(minutes=1)))), outcome)
+    assert ended(world)[0] is RunState.SUCCEEDED
+    assert world.launched == [("a", 1), ("a", 2), ("a", 3)]
+
+
+@pytest.mark.parametrize(("force", "post"), [(False, S), (True, C)])
+def test_a_stop_ends_what_runs(force: bool, post: NodeState) -> None:
+    world = World(plan(step("a"), step("b", "a"), post_process=step("mail", kind=Kind.POST_PROCESS))).begin()
+    world.todo.clear()
+    world.tell(Asked(Wanted.FORCE if force else Wanted.STOP, by="ada"))
+    assert ended(world) == (RunState.TERMINATED, {"a": T, "b": C, "post_process/mail": post})
+
+
+def test_a_semaphore_is_held_by_as_many_as_it_has_places() -> None:
+    steps = [step(f"s{at}", semaphores=("licence",)) for at in range(6)]
+    world = World(plan(*steps, semaphores={"licence": 2}))
+    assert ended(world)[0] is RunState.SUCCEEDED
+    assert (world.most, world.state.semaphores.held["ada", "licence"]) == (2, 0)
+
+
+def test_steps_are_counted() -> None:
+    world = World(
+        plan(step("a", loop=(1, 2, 3)), dag("d", step("s"), step("t", condition="no")), step("x", disabled=True))
+    )
+    ended(world)
+    counts = world.run.life.steps
+    assert (counts.succeeded, counts.skipped, counts.waiting, counts.running) == (4, 2, 0, 0)
