@@ -66,6 +66,10 @@ class MemoryRunStore:
         wishes: dict[int, Wish] = tables(view).table("wishes")
         return [wishes[number] for number in sorted(wishes) if number > after][:limit]
 
+    async def forget_wishes(self, change: Change, numbers: Collection[int]) -> None:
+        for number in numbers:
+            tables(change).table("wishes").pop(number, None)
+
     async def active_of(self, view: View, schedule: str) -> Sequence[str]:
         unfinished = await self.unfinished(view)
         return [id_ for id_ in unfinished if _runs(view)[id_].order.schedule_id == schedule]

@@ -106,6 +106,9 @@ class PostgresRunStore:
             for row in await rows(view).fetch(self._sql["wishes"], after, limit)
         ]
 
+    async def forget_wishes(self, change: Change, numbers: Collection[int]) -> None:
+        await rows(change).execute(self._sql["forget_wishes"], list(numbers))
+
     async def active_of(self, view: View, schedule: str) -> Sequence[str]:
         return [row["id"] for row in await rows(view).fetch(self._sql["active_of"], schedule)]
 

@@ -73,6 +73,9 @@ class RunStore(Protocol):
     async def wishes(self, view: View, after: int, limit: int) -> Sequence[Wish]:
         """What is wanted, oldest first, with numbers above one."""
 
+    async def forget_wishes(self, change: Change, numbers: Collection[int]) -> None:
+        """Forgets wishes that nobody can fulfil any more."""
+
     async def active_of(self, view: View, schedule: str) -> Sequence[str]:
         """Ids of the runs of a schedule that are not over, oldest first."""
 

@@ -9,8 +9,8 @@ from pf_pipeline.documents.model import Strategy
 from pf_pipeline.engine.core.happening import Halt
 from pf_pipeline.engine.core.noting import count_over, do, happen, keep, put, steps_in
 from pf_pipeline.engine.core.scoping import sibling
-from pf_pipeline.engine.core.state import Frame, Live, Member, Stage, State, is_dag
-from pf_pipeline.plans.domain import Kind, PlannedDag, PlannedStep
+from pf_pipeline.engine.core.state import Frame, Live, Member, Stage, State, is_dag, semaphores_of
+from pf_pipeline.plans.domain import Kind, PlannedDag
 from pf_pipeline.runs.domain import Node, Waiting
 from pf_pipeline.runs.states import NODE_GOOD, NodeState
 
@@ -49,9 +49,7 @@ def put_back(state: State, live: Live) -> None:
         return
     live.slot = False
     state.used -= 1
-    planned = live.member.planned
-    if isinstance(planned, PlannedStep):
-        state.semaphores.give(state.run.owner, planned.semaphores)
+    state.semaphores.give(state.run.owner, semaphores_of(live))
 
 
 def settle(state: State, member: Member) -> None:

@@ -12,9 +12,9 @@ from pf_pipeline.engine.core import ending, machine, opening
 from pf_pipeline.engine.core.happening import Halt, Launch, ReadResults
 from pf_pipeline.engine.core.noting import COUNTED, count, do, steps_in
 from pf_pipeline.engine.core.scoping import scope
-from pf_pipeline.engine.core.state import Frame, Live, Member, Phase, Semaphores, Stage, State
+from pf_pipeline.engine.core.state import Frame, Live, Member, Phase, Semaphores, Stage, State, semaphores_of
 from pf_pipeline.engine.core.words import Unsettled, Words
-from pf_pipeline.plans.domain import Kind, Plan, PlannedDag, PlannedStep
+from pf_pipeline.plans.domain import Kind, Plan, PlannedDag
 from pf_pipeline.runs.domain import Loop, Node, Run, StepCounts, Waiting
 from pf_pipeline.runs.states import NODE_GOOD, NODE_OVER, NodeState, RunState, Stop
 
@@ -184,10 +184,7 @@ def _hold(state: State, live: Live) -> None:
     """It has what it had: whether there is enough was asked when it got it."""
     live.slot = True
     state.used += 1
-    planned = live.member.planned
-    if isinstance(planned, PlannedStep):
-        owner = state.run.owner
-        state.semaphores.held.update((owner, name) for name in planned.semaphores)
+    state.semaphores.held.update((state.run.owner, name) for name in semaphores_of(live))
 
 
 def _stage(node: Node, member: Member) -> Stage:

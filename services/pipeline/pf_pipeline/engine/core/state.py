@@ -11,7 +11,7 @@ from enum import StrEnum
 from pf_pipeline.documents.model import Value
 from pf_pipeline.engine.core.happening import Effect
 from pf_pipeline.engine.core.words import Words
-from pf_pipeline.plans.domain import Kind, Plan, Planned, PlannedDag
+from pf_pipeline.plans.domain import Kind, Plan, Planned, PlannedDag, PlannedStep
 from pf_pipeline.runs.domain import Happening, Loop, Node, Run
 from pf_pipeline.runs.states import NodeState
 
@@ -203,3 +203,9 @@ class Semaphores:
 
 def is_dag(planned: Planned) -> bool:
     return isinstance(planned, PlannedDag)
+
+
+def semaphores_of(live: Live) -> tuple[str, ...]:
+    """What an iteration needs to hold while its job runs."""
+    planned = live.member.planned
+    return planned.semaphores if isinstance(planned, PlannedStep) else ()

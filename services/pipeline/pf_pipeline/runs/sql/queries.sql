@@ -105,5 +105,8 @@ insert into wishes (run, wanted, path, by, comment) values ($1, $2, $3, $4, $5)
 -- wishes --
 select number, run, wanted, path, by, comment from wishes where number > $1 order by number limit $2
 
+-- forget_wishes --
+delete from wishes where number = any ($1)
+
 -- remove --
 delete from runs where id = any ($1)

@@ -1,0 +1,173 @@
+"""What the instance that drives runs does: it takes in what happened to them, keeps what follows, and does it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from paddleflow.problems import Problem
+from pf_kit.clock import Clock
+from pf_kit.unit import Database
+from pf_pipeline.engine.core.happening import (
+    Asked,
+    Effect,
+    Event,
+    Halt,
+    Judge,
+    Launch,
+    Passed,
+    Read,
+    ReadResults,
+)
+from pf_pipeline.engine.core.state import State
+from pf_pipeline.engine.inbox import Inbox
+from pf_pipeline.engine.keeping import Keeping
+from pf_pipeline.engine.ports import Chronicle, Executor, Fence, Library, Task
+from pf_pipeline.runs.domain import Executor as ExecutorKind
+from pf_pipeline.runs.domain import Run, RunChanged
+from pf_pipeline.runs.store import RunStore, Turn, run_lock
+
+logger = logging.getLogger(__name__)
+
+TICK_SECONDS = 0.5
+"""Between two looks at what is due."""
+AGAIN_SECONDS = 0.5
+"""Until something is tried again that failed for a reason that passes."""
+WISHES = 1000
+"""Wishes that are read at once."""
+AT_ONCE = 64
+"""Files that are read and questions that are asked at one time."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Driver:
+    """Drives runs, as long as this instance leads."""
+
+    database: Database
+    store: RunStore
+    keeping: Keeping
+    executors: Mapping[ExecutorKind, Executor]
+    library: Library
+    chronicle: Chronicle
+    fence: Fence
+    clock: Clock
+    inbox: Inbox
+    _taken: set[int] = field(default_factory=set)
+    """Wishes that have been read, and are still kept."""
+    _heard: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    """Wishes that the next commit of a run is to forget."""
+    _places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+
+    async def run(self) -> None:
+        """Drives for ever."""
+        for id_ in await self.store.unfinished(self.database.newest):
+            self.inbox.put(id_)
+        async with asyncio.TaskGroup() as group:
+            for executor in self.executors.values():
+                group.create_task(executor.watch())
+            group.create_task(self._hear())
+            group.create_task(self._tick())
+            while True:
+                for work in await self._turn(await self.inbox.take()):
+                    group.create_task(work)
+
+    async def _turn(self, happened: Mapping[str, Sequence[Event]]) -> Sequence[Coroutine[Any, Any, None]]:
+        """Takes runs further by one commit; returns what is to be done after it."""
+        turns: list[Turn] = []
+        wanted: list[tuple[State, Sequence[Effect]]] = []
+        idle: list[int] = []
+        try:
+            for id_, events in happened.items():
+                state = await self.keeping.state(id_)
+                if state is None:
+                    idle += self._heard.get(id_, ())
+                    continue
+                turn, effects = self._taken_further(state, events)
+                turns += turn
+                wanted.append((state, effects))
+            await self._keep(turns, idle)
+        except Problem as problem:
+            await self._begin_anew(happened, problem)
+            return []
+        return [work for state, effects in wanted for work in self._work(state, effects)]
+
+    def _taken_further(self, state: State, events: Sequence[Event]) -> tuple[Sequence[Turn], Sequence[Effect]]:
+        """The turn of a run, if there is anything to be kept, and what is to be done after it."""
+        turn, effects = self.keeping.take_further(state, events)
+        heard = self._heard.get(state.run.id, ())
+        changed = turn.nodes or turn.happenings or turn.loops or heard
+        return [replace(turn, heard=heard)] if changed else [], effects
+
+    async def _keep(self, turns: Sequence[Turn], idle: Sequence[int]) -> None:
+        """Keeps turns, and forgets wishes that are about runs which are over."""
+        if not turns and not idle:
+            return
+        async with self.database.change(*(run_lock(turn.run.id) for turn in turns)) as change:
+            await self.fence(change)
+            saved = await self.store.save(change, turns)
+            await self.chronicle.record(change, turns)
+            if idle:
+                await self.store.forget_wishes(change, idle)
+            for run in saved:
+                change.emit(RunChanged(run))
+        self._taken.difference_update(idle)
+        for run in saved:
+            self._taken.difference_update(self._heard.pop(run.id, ()))
+            self.keeping.saved(run)
+
+    async def _begin_anew(self, happened: Mapping[str, Sequence[Event]], problem: Problem) -> None:
+        """What was not kept has not happened. Runs are read anew; what their jobs did is looked up then."""
+        logger.warning("runs are read anew", extra={"runs": len(happened), "detail": problem.message})
+        for id_ in happened:
+            self.keeping.drop(id_)
+            self._taken.difference_update(self._heard.pop(id_, ()))
+        await asyncio.sleep(AGAIN_SECONDS)
+        for id_ in happened:
+            self.inbox.put(id_)
+
+    def _work(self, state: State, effects: Sequence[Effect]) -> Sequence[Coroutine[Any, Any, None]]:
+        run, plan = state.run, state.plan
+        tasks = [Task(run, plan, effect) for effect in effects if isinstance(effect, Launch | Halt)]
+        work = [self._ask(run, state, effect) for effect in effects if isinstance(effect, Read | ReadResults | Judge)]
+        if tasks:
+            work.append(self.executors[run.order.executor].carry_out(tasks))
+        return work
+
+    async def _ask(self, run: Run, state: State, effect: Read | ReadResults | Judge) -> None:
+        """Asks about files, until there is an answer."""
+        async with self._places:
+            match effect:
+                case Read():
+                    answer = await self.library.read(run, state.plan, effect)
+                case ReadResults():
+                    answer = await self.library.read_results(run, state.plan, effect)
+                case Judge():
+                    answer = await self.library.judge(run, state.plan, effect)
+            self.inbox.put(run.id, answer)
+
+    async def _hear(self) -> None:
+        """Takes in what people want, as soon as they have said it."""
+        while True:
+            try:
+                await self._read_wishes()
+            except Problem as problem:
+                logger.warning("wishes cannot be read", extra={"detail": problem.message})
+                await asyncio.sleep(AGAIN_SECONDS)
+            await self.database.log.commits(1.0)
+
+    async def _read_wishes(self) -> None:
+        for wish in await self.store.wishes(self.database.newest, 0, WISHES):
+            if wish.number not in self._taken:
+                self._taken.add(wish.number)
+                self._heard[wish.run].append(wish.number)
+                self.inbox.put(wish.run, Asked(wish.wanted, wish.path, wish.by, wish.comment))
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            for id_ in self.keeping.waiting():
+                self.inbox.put(id_, Passed())

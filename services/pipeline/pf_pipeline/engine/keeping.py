@@ -1,0 +1,102 @@
+"""Runs under way in memory, as they were kept last."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from pf_kit.clock import Clock
+from pf_kit.unit import Database
+from pf_pipeline.engine.core import machine, restoring
+from pf_pipeline.engine.core.happening import Effect, Event
+from pf_pipeline.engine.core.state import Semaphores, State, semaphores_of
+from pf_pipeline.engine.ports import Language
+from pf_pipeline.runs.domain import Node, NodeFilter, Run
+from pf_pipeline.runs.states import RUN_OVER
+from pf_pipeline.runs.store import BEGINNING, RunStore, Turn
+
+PAGE = 2000
+"""Nodes that are read at once."""
+
+
+@dataclass(slots=True)
+class Keeping:
+    """The runs that one instance drives."""
+
+    database: Database
+    store: RunStore
+    language: Language
+    clock: Clock
+    semaphores: Semaphores = field(default_factory=Semaphores)
+    _states: dict[str, State] = field(default_factory=dict)
+
+    async def state(self, id_: str) -> State | None:
+        """A run under way; None if it is over, or gone."""
+        if id_ not in self._states:
+            found = await self._load(id_)
+            if found is None:
+                return None
+            self._states[id_] = found
+        return self._states[id_]
+
+    def drop(self, id_: str) -> None:
+        """Forgets what is in memory of a run: it is read anew when something happens to it."""
+        state = self._states.pop(id_, None)
+        if state is not None:
+            _give_back(state)
+
+    def take_further(self, state: State, events: Sequence[Event]) -> tuple[Turn, Sequence[Effect]]:
+        """Lets events happen to a run; returns what is to be kept, and then to be done."""
+        now = self.clock.now()
+        for event in events:
+            machine.apply(state, event, now)
+        machine.go_on(state)
+        outcome = machine.take(state)
+        turn = Turn(
+            run=state.run, nodes=list(outcome.nodes.values()), loops=outcome.loops, happenings=outcome.happenings
+        )
+        return turn, outcome.effects
+
+    def saved(self, run: Run) -> None:
+        """Notes the version that a run was kept with."""
+        state = self._states.get(run.id)
+        if state is not None:
+            state.run = run
+        if run.life.state in RUN_OVER:
+            self._states.pop(run.id, None)
+
+    def waiting(self) -> Sequence[str]:
+        """Runs for which time matters, or semaphores that may be free by now."""
+        now, freed = self.clock.now(), self.semaphores.freed
+        self.semaphores.freed = False
+        return [id_ for id_, state in self._states.items() if _is_due(state, now) or (freed and state.turns)]
+
+    async def _load(self, id_: str) -> State | None:
+        run = next(iter(await self.store.runs(self.database.newest, [id_])), None)
+        if run is None or run.life.state in RUN_OVER:
+            return None
+        plan = self.language.plan(run.order)
+        words = self.language.words(run, plan)
+        state = restoring.new_state(run, plan, words, self.semaphores, self.clock.now())
+        nodes = [node async for node in self._nodes(id_)]
+        restoring.restore(state, nodes, await self.store.loops(self.database.newest, id_))
+        return state
+
+    async def _nodes(self, id_: str) -> AsyncIterator[Node]:
+        after = BEGINNING
+        while nodes := await self.store.nodes(self.database.newest, id_, NodeFilter(), after, PAGE):
+            for node in nodes:
+                yield node
+            after = nodes[-1].place, nodes[-1].iteration, nodes[-1].path
+
+
+def _is_due(state: State, now: datetime) -> bool:
+    return any(live.due is not None and live.due <= now for live in state.lives.values())
+
+
+def _give_back(state: State) -> None:
+    """Whoever is read anew takes its semaphores again."""
+    for live in state.lives.values():
+        if live.slot:
+            state.semaphores.give(state.run.owner, semaphores_of(live))

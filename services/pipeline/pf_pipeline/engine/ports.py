@@ -1,0 +1,74 @@
+"""What whoever drives runs needs from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pf_kit.unit import Change
+from pf_pipeline.engine.core.happening import Event, Halt, Judge, Launch, Read, ReadResults
+from pf_pipeline.engine.core.words import Words
+from pf_pipeline.plans.domain import Plan
+from pf_pipeline.runs.domain import Order, Run
+from pf_pipeline.runs.store import Turn
+
+Tell = Callable[[str, Event], None]
+"""Says that something happened to the run of an id. Returns at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Something that a run wants done."""
+
+    run: Run
+    plan: Plan
+    wanted: Launch | Halt
+
+
+class Executor(Protocol):
+    """Runs steps. What becomes of them it tells; it may tell it more than once, and late."""
+
+    async def carry_out(self, tasks: Sequence[Task]) -> None:
+        """Creates jobs and stops jobs. What cannot be done now is tried again until it is done, or is told to have
+        failed; a job that was created before is looked at, and where it stands is told.
+        """
+
+    async def watch(self) -> None:
+        """Tells what becomes of jobs, for ever."""
+
+
+class Library(Protocol):
+    """The port to files, and to results that may be used again. Answers are events for the run; a passing failure is
+    tried again, one that lasts is told.
+    """
+
+    async def read(self, run: Run, plan: Plan, wanted: Read) -> Event:
+        """Reads files of the main filesystem."""
+
+    async def read_results(self, run: Run, plan: Plan, wanted: ReadResults) -> Event:
+        """Reads the small results of a step."""
+
+    async def judge(self, run: Run, plan: Plan, wanted: Judge) -> Event:
+        """Asks the cache. Says to wait while the same is being done elsewhere; the run is told more when it is over."""
+
+
+class Chronicle(Protocol):
+    """What else is kept of what runs did: artifact events, cached results, notices."""
+
+    async def record(self, change: Change, turns: Sequence[Turn]) -> None:
+        """Keeps it in the same commit as the turns."""
+
+
+class Language(Protocol):
+    """The language, as whoever drives runs needs it."""
+
+    def plan(self, order: Order) -> Plan:
+        """The plan of an order. It was accepted, so there is one."""
+
+    def words(self, run: Run, plan: Plan) -> Words:
+        """How templates become values in a run."""
+
+
+Fence = Callable[[Change], Awaitable[None]]
+"""Raises Aborted inside of a change if another instance drives runs by now."""
