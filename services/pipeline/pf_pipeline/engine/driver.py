@@ -140,14 +140,16 @@ class Driver:
     async def _ask(self, run: Run, state: State, effect: Read | ReadResults | Judge) -> None:
         """Asks about files, until there is an answer."""
         async with self._places:
-            match effect:
-                case Read():
-                    answer = await self.library.read(run, state.plan, effect)
-                case ReadResults():
-                    answer = await self.library.read_results(run, state.plan, effect)
-                case Judge():
-                    answer = await self.library.judge(run, state.plan, effect)
-            self.inbox.put(run.id, answer)
+            self.inbox.put(run.id, await self._answer(run, state, effect))
+
+    async def _answer(self, run: Run, state: State, effect: Read | ReadResults | Judge) -> Event:
+        match effect:
+            case Read():
+                return await self.library.read(run, state.plan, effect)
+            case ReadResults():
+                return await self.library.read_results(run, state.plan, effect)
+            case Judge():
+                return await self.library.judge(run, state.plan, effect)
 
     async def _hear(self) -> None:
         """Takes in what people want, as soon as they have said it."""
