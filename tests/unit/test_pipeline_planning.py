@@ -126,11 +126,7 @@ entry_points:
 def test_parameters_of_a_request_find_their_components(given: dict[str, object], sizes: tuple[int, ...]) -> None:
     made = planned(NESTED, parameters=given)
     outer = dag(made, "outer")
-    found = (
-        outer.parameters["size"],
-        outer.children["inner"].parameters["size"],
-        step(made, "alone").parameters["size"],
-    )
+    nodes = (outer, outer.children["inner"], step(made, "alone"))
     assert tuple(node.parameters["size"] for node in nodes) == sizes
 
 
