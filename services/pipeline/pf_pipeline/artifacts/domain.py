@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import sha256
 
@@ -155,8 +155,8 @@ class CachedResult:
 
     def is_valid(self, now: datetime, max_expired_time: int) -> bool:
         """True if it may still be used, by a step that takes results of at most so many seconds."""
-        limits = [each for each in (self.max_expired_time, max_expired_time) if each != FOR_EVER]
-        return all(now < self.create_time + timedelta(seconds=limit) for limit in limits)
+        age = (now - self.create_time).total_seconds()
+        return all(limit == FOR_EVER or age < limit for limit in (self.max_expired_time, max_expired_time))
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,11 +61,14 @@ class ArtifactStore(Protocol):
     ) -> Mapping[CacheKey, Sequence[CachedResult]]:
         """Results by key, newest first, at most so many for each key, without those whose time is over.
 
-        Keys for which there are none are left out. `used_by` is empty in them: who took a result decides nothing.
+        Keys for which there are none are left out. `used_by` and `explanation` are empty in them: they decide nothing.
         """
 
     async def nearest(self, view: View, shelf: Shelf, component: str, limit: int) -> Sequence[CachedResult]:
-        """The newest results of a component, whatever their keys are, also those whose time is over."""
+        """The newest results of a component, whatever their keys are, also those whose time is over.
+
+        `used_by` is empty in them.
+        """
 
     async def remove_results(self, change: Change, numbers: Collection[int]) -> None:
         """Forgets results. That runs took them stays known, because they still use the artifacts."""

@@ -1,0 +1,1 @@
+"""Other services, as the ports of this one want them."""
