@@ -236,6 +236,12 @@ def test_waits_between_tries_double_up_to_a_limit() -> None:
     assert waits == [1, 2, 4, 5, 5]
 
 
+@pytest.mark.parametrize("retries", range(101))
+def test_a_job_that_waits_for_days_can_be_tried_again_as_often_as_any(retries: int) -> None:
+    days = timedelta(days=3650)
+    assert backoff(Terms(backoff=days, max_backoff=days), retries) == days
+
+
 @dataclass
 class World:
     """A queue and a runtime that do what the stage of a job asks for, and tell it when they like, each in order."""
