@@ -13,7 +13,14 @@ from google.protobuf import struct_pb2
 from fixtures_jobs import JobSite
 from paddleflow.fs.v1 import fs_pb2
 from paddleflow.job.v1 import job_pb2, spec_pb2
-from paddleflow.problems import InvalidArgument, JobStateConflict, NeverFits, NotServed
+from paddleflow.problems import (
+    FlavourNotFound,
+    InvalidArgument,
+    JobStateConflict,
+    NeverFits,
+    NotServed,
+    QueueNotFound,
+)
 from paddleflow.queue.v1 import queue_pb2
 
 PATIENCE = 30.0
@@ -259,6 +266,24 @@ async def test_all_that_is_wrong_is_told_at_once(job_site: JobSite) -> None:
     with pytest.raises(InvalidArgument) as refused:
         await create(job_site, "true", id="No", port=-1, env={"1a": "x"})
     assert {violation.field for violation in refused.value.violations} == {"id", "port", "env"}
+
+
+async def test_all_that_is_not_there_is_told_at_once(job_site: JobSite) -> None:
+    gone = {
+        "scheduling_policy": {"queue": "no-queue"},
+        "flavour": {"name": "no-flavour"},
+        "extra_fs": [{"name": "no-fs"}, {"id": "no-id", "mount_path": "/here"}],
+    }
+    with pytest.raises(QueueNotFound) as refused:
+        await create(job_site, "true", **gone)
+    assert [each.field for each in refused.value.violations] == [
+        *("schedulingPolicy.queue", "flavour.name", "extraFS[0]", "extraFS[1]")
+    ]
+    assert all(word in refused.value.message for word in ("no-queue", "no-flavour", "no-fs", "no-id"))
+    worker = {"role": "ROLE_WORKER", "replicas": 2, "limit_flavour": {"flavour": {"name": "no-limit"}}}
+    with pytest.raises(FlavourNotFound) as alone:
+        await create(job_site, "true", framework=spec_pb2.FRAMEWORK_PADDLE, members=[worker], **small())
+    assert [each.field for each in alone.value.violations] == ["members[0].limitFlavour.name"]
 
 
 async def test_what_can_never_fit_is_refused_at_once(job_site: JobSite) -> None:

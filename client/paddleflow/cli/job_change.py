@@ -21,7 +21,15 @@ from paddleflow.cli.table import Form
 from paddleflow.cli.verbs import Invocation, Verb, pass_invocation
 from paddleflow.models.job_specs import JobSpec, Priority
 from paddleflow.models.jobs import Job, JobChanges, JobType
-from paddleflow.problems import InvalidArgument, Problem, Unauthenticated, Unavailable, Violation
+from paddleflow.problems import (
+    InvalidArgument,
+    NotFound,
+    PermissionDenied,
+    Problem,
+    Unauthenticated,
+    Unavailable,
+    Violation,
+)
 from paddleflow.quantity import parse_pairs
 
 if TYPE_CHECKING:
@@ -149,12 +157,12 @@ def _by_line(source: str) -> Iterator[None]:
     """Tells each of several things that are wrong with a document in a line of its own."""
     try:
         yield
-    except InvalidArgument as problem:
+    except (InvalidArgument, NotFound, PermissionDenied) as problem:
         if len(problem.violations) < 2:
             raise
         lines = [f"  {wrong.field}: {wrong.description}" for wrong in problem.violations]
         message = "\n".join([f"{len(lines)} things are wrong with {source}:", *lines])
-        raise InvalidArgument(message, violations=problem.violations) from problem
+        raise type(problem)(message, violations=problem.violations) from problem
 
 
 def _pairs(what: str, texts: Sequence[str]) -> dict[str, str | None]:
