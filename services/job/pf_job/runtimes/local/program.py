@@ -50,12 +50,13 @@ def become(
     try:
         groups.enter(group_folders)
         os.setsid()
-        _connect(log)
         resource.setrlimit(resource.RLIMIT_NOFILE, files_limit)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         _give_up_rights(program)
+        # Only now: by a path in the replica's root, nothing may be opened that it may not open itself.
+        _connect(log)
         _restore_signals()
-        # Only now: whoever runs a program must not read by it what its own account may not, or does not see.
+        # As late: whoever runs a program must not read by it what its own account may not, or does not see.
         _execute(program, {**program.env, **_read(secrets)})
     except Unexecutable as problem:
         status, message = problem.status, str(problem)
