@@ -17,8 +17,8 @@ from paddleflow.cli.verbs import Invocation, Verb, pass_invocation
 from paddleflow.models.job_specs import Role
 from paddleflow.models.logs import LogChunk, LogOptions
 from paddleflow.original import member
+from paddleflow.original_logs import MOST_LINES
 
-MOST_LINES = 1_000_000
 LARGEST = 2**31 - 1
 
 
