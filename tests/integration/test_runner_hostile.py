@@ -124,6 +124,17 @@ async def test_nothing_is_inherited(place: tuple[LocalSite, LocalRuntime]) -> No
     assert (int(told["SigBlk"], 16), told["NoNewPrivs"]) == (0, "1")
 
 
+async def test_what_an_installation_ignores_ends_its_replicas(place: tuple[LocalSite, LocalRuntime]) -> None:
+    """A shell lets what it starts in the background ignore SIGQUIT, and so would all that descends from it."""
+    _, runtime = place
+    before = signal.signal(signal.SIGQUIT, signal.SIG_IGN)
+    try:
+        status = await said(runtime, argv=["grep", "SigIgn", "/proc/self/status"])
+    finally:
+        signal.signal(signal.SIGQUIT, before)
+    assert int(status.split()[1], 16) & 1 << signal.SIGQUIT - 1 == 0
+
+
 async def test_a_fork_bomb_stays_within_its_limit(place: tuple[LocalSite, LocalRuntime]) -> None:
     _, runtime = place
     limit = Ceiling(processes=30)

@@ -31,6 +31,10 @@ def test_a_grid_holds_cells_as_people_read_them() -> None:
     ]
 
 
+def test_small_and_large_numbers_are_written_out() -> None:
+    assert as_text(Table(["a", "b", "c"], [[7.9e-05, 1e20, float("inf")]])) == "0.000079\t100000000000000000000\tinf"
+
+
 @given(TABLES)
 def test_json_is_an_array_of_objects_by_heading(table: Table) -> None:
     assert json.loads(as_json(table)) == table.objects()

@@ -6,7 +6,9 @@ import json
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
+from math import isfinite
 from typing import TypeAlias
 
 Cell: TypeAlias = "str | int | float | bool | Mapping[str, Cell] | Sequence[Cell] | None"
@@ -70,6 +72,9 @@ def cell_text(cell: Cell) -> str:
             return ""
         case bool():
             return "yes" if cell else "no"
+        case float() if isfinite(cell):
+            # Never with an exponent: 7.9e-05 looks larger than it is.
+            return format(Decimal(repr(cell)), "f")
         case str() | int() | float():
             return str(cell)
         case Mapping():
