@@ -615,7 +615,7 @@ Global___Flavour: _TypeAlias = Flavour  # noqa: Y015
 
 @_typing.final
 class LimitFlavour(_message.Message):
-    """LimitFlavour is what a replica may use at most. Unset: as much as it takes."""
+    """LimitFlavour is what a replica may use at most. Unset: on a local cluster there is no limit, elsewhere it is as much as it takes. A resource that it does not name: as much as it takes."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
