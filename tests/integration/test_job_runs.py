@@ -308,7 +308,7 @@ async def test_all_that_is_not_there_is_told_at_once(job_site: JobSite) -> None:
 
 
 async def test_what_can_never_fit_is_refused_at_once(job_site: JobSite) -> None:
-    with pytest.raises(NeverFits, match="has at most 20000"):
+    with pytest.raises(NeverFits, match=r"asks for 1000 of cpu; queue .* has at most 20;"):
         await create(job_site, "true", flavour={"amounts": {"amounts": {"cpu": 10**6, "memory": 1}}})
 
 

@@ -169,7 +169,8 @@ def test_amounts_are_written_as_quantities() -> None:
 @pytest.mark.parametrize(
     ("text", "places"),
     [
-        ("", [("file", "must be an object, with names and values (line 1, column 1)")]),
+        ("", [("file", "says nothing; a job needs a command, args or an image (line 1, column 1)")]),
+        ("a", [("file", "must be an object, with names and values (line 1, column 1)")]),
         ("[]", []),
         ("- a", [("file", "must be an object, with names and values (line 1, column 1)")]),
         ("comand: a", [("comand", "is unknown; did you mean command? (line 1, column 1)")]),

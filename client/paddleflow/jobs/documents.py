@@ -67,8 +67,8 @@ def _first(wrong: list[Violation]) -> list[Violation]:
 
 
 def _spec(reader: Reader, node: Node) -> spec_pb2.JobSpec:
-    if isinstance(node, Scalar):
-        reader.refuse("file", node.spot, "must be an object, with names and values")
+    if isinstance(node, Scalar) and node.value is None:
+        reader.refuse("file", node.spot, "says nothing; a job needs a command, args or an image")
     told = reader.fields(node, "", _JOB)
     return spec_pb2.JobSpec(
         id=reader.text(told.get("id"), "id"),

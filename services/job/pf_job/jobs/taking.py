@@ -23,6 +23,7 @@ from pf_job.jobs.life import Life
 from pf_job.jobs.naming import Naming
 from pf_job.jobs.ports import Filesystems, QueueInfo, Queues
 from pf_job.specs import magic
+from pf_job.specs.amounts import readable
 from pf_job.specs.check import joined_violations
 from pf_job.specs.defaults import filled, total
 from pf_job.specs.domain import JobSpec, JobType
@@ -119,5 +120,6 @@ def _require_place(queue: QueueInfo, resources: dict[str, int]) -> None:
         if amount > queue.most.get(resource, 0):
             most = queue.most.get(resource, 0)
             told = {"resource": resource, "asked": str(amount), "most": str(most), "queue": queue.name}
-            message = f"the job asks for {amount} of {resource}; queue {queue.name!r} has at most {most}; ask for less"
+            asked, room = readable(resource, amount), readable(resource, most)
+            message = f"the job asks for {asked} of {resource}; queue {queue.name!r} has at most {room}; ask for less"
             raise NeverFits(message, metadata=told)
