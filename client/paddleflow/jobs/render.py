@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
-from google.protobuf.json_format import MessageToDict
 
 from paddleflow.job.v1 import spec_pb2
 from paddleflow.jobs.documents import FRAMEWORKS, NO_LIMIT, PRIORITIES, ROLES
 from paddleflow.jobs.nodes import meaning
 from paddleflow.quantity import CPU, MEMORY, format_amount
+from paddleflow.structs import plain
 
 WIDTH = 120
 
@@ -87,7 +87,7 @@ def _work(message: spec_pb2.JobSpec | spec_pb2.Member) -> dict[str, Any]:
         "command": message.command,
         "args": list(message.args),
         "port": message.port,
-        "extensionTemplate": MessageToDict(message.extension_template),
+        "extensionTemplate": plain(message.extension_template),
     }
 
 
