@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime
 
 import pytest
 import yaml
@@ -90,8 +91,28 @@ def test_a_terminal_gets_a_frame_that_fits(capsys: pytest.CaptureFixture[str], m
 
 
 def test_on_a_terminal_times_are_short(capsys: pytest.CaptureFixture[str]) -> None:
-    Printer(Form.TABLE, terminal=True).table(Table(["create time"], [["2026-01-02T03:04:05+00:00"]]))
-    assert "2026-01-02 03:04:05 " in capsys.readouterr().out
+    Printer(Form.TABLE, terminal=True).table(Table(["create time"], [["2020-01-02T03:04:05+00:00"]]))
+    assert "2020-01-02 03:04:05 " in capsys.readouterr().out
+
+
+def test_on_a_terminal_the_year_is_told_if_it_is_another(capsys: pytest.CaptureFixture[str]) -> None:
+    this = datetime.now().astimezone().year
+    Printer(Form.TABLE, terminal=True).table(Table(["create time"], [[f"{this}-01-02T03:04:05+00:00"]]))
+    assert "│ 01-02 03:04:05 │" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_an_id_is_in_one_piece(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    id_, time = "job-0123456789abcdef", "2020-01-02T03:04:05+00:00"
+    rows = [[id_, "a name of a job", "default-queue", "succeeded", time, time, time]]
+    headings = ["job id", "job name", "queue", "status", "accept time", "start time", "finish time"]
+    Printer(Form.TABLE, terminal=True).table(Table(headings, rows))
+    out = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    assert id_ in out
+    assert all(len(line) <= columns for line in out.splitlines())
 
 
 def test_no_color_is_respected(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,9 +70,9 @@ def logs(
     if head is not None:
         options["max_lines"] = head
     if since is not None:
-        options["since"] = moment(since, datetime.now(UTC))
+        options["since"] = moment("since", since, datetime.now(UTC))
     if until is not None:
-        options["until"] = moment(until, datetime.now(UTC))
+        options["until"] = moment("until", until, datetime.now(UTC))
     print_log(invocation, id, options)
 
 
