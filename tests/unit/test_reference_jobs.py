@@ -27,7 +27,7 @@ PLACES = {
 """Documents with room for a field, by the heading of what the field is of."""
 NOT_OURS = {"type", "hostPath"}
 """What documents may say of filesystems, and what the filesystem service knows better."""
-SAME = {"memory": "mem"}
+SAME = {"memory": "mem", "fileSystem": "fs", "extraFileSystems": "extraFS"}
 """Another name for one that is told."""
 LIMITS = {
     "name": check.NAME_LENGTH,

@@ -42,7 +42,7 @@ ROLE_WORDS = ROLES | {
 
 _WORK = (
     *("labels", "annotations", "schedulingPolicy", "flavour", "limitFlavour", "fs", "extraFS", "image", "env"),
-    *("secretEnv", "command", "args", "port", "extensionTemplate"),
+    *("secretEnv", "command", "args", "port", "extensionTemplate", "fileSystem", "extraFileSystems"),
 )
 _JOB = ("id", "name", "framework", "members", "retry", "limits", *_WORK)
 _MEMBER = ("role", "replicas", "maxReplicas", "replicaStep", *_WORK)
@@ -96,14 +96,18 @@ def _member(reader: Reader, node: Node, path: str) -> spec_pb2.Member:
 
 def _work(reader: Reader, told: Mapping[str, Node], place: str) -> dict[str, Any]:
     """What a job and a member have in common."""
-    extra_fs = [_mount(reader, item, path) for path, item in reader.items(told.get("extraFS"), f"{place}extraFS")]
+    fs, extra = (
+        _word(reader, told, place, "fs", "fileSystem"),
+        _word(reader, told, place, "extraFS", "extraFileSystems"),
+    )
+    extra_fs = [_mount(reader, item, path) for path, item in reader.items(told.get(extra), f"{place}{extra}")]
     return {
         "labels": reader.texts(told.get("labels"), f"{place}labels"),
         "annotations": reader.texts(told.get("annotations"), f"{place}annotations"),
         "scheduling_policy": _policy(reader, told.get("schedulingPolicy"), f"{place}schedulingPolicy"),
         "flavour": _flavour(reader, told.get("flavour"), f"{place}flavour"),
         "limit_flavour": _limit(reader, told.get("limitFlavour"), f"{place}limitFlavour"),
-        "fs": _mount(reader, told.get("fs"), f"{place}fs"),
+        "fs": _mount(reader, told.get(fs), f"{place}{fs}"),
         "extra_fs": [mount for mount in extra_fs if mount],
         "image": reader.text(told.get("image"), f"{place}image"),
         "env": reader.texts(told.get("env"), f"{place}env"),
@@ -113,6 +117,13 @@ def _work(reader: Reader, told: Mapping[str, Node], place: str) -> dict[str, Any
         "port": reader.integer(told.get("port"), f"{place}port"),
         "extension_template": _template(reader, told.get("extensionTemplate"), f"{place}extensionTemplate"),
     }
+
+
+def _word(reader: Reader, told: Mapping[str, Node], place: str, name: str, older: str) -> str:
+    """The one of two names that a document has for the same."""
+    if name in told and older in told:
+        reader.refuse(f"{place}{older}", told[older].spot, f"is the same as {name}, which is there too")
+    return older if older in told else name
 
 
 def _policy(reader: Reader, node: Node | None, path: str) -> spec_pb2.SchedulingPolicy | None:

@@ -300,11 +300,11 @@ class JobSpec(_message.Message):
 
     @_builtins.property
     def fs(self) -> Global___FilesystemMount:
-        """The filesystem that replicas start in."""
+        """The filesystem that replicas start in. Documents may call it `fileSystem` too, as they once did."""
 
     @_builtins.property
     def extra_fs(self) -> _containers.RepeatedCompositeFieldContainer[Global___FilesystemMount]:
-        """Further filesystems."""
+        """Further filesystems; in documents also `extraFileSystems`."""
 
     @_builtins.property
     def env(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
