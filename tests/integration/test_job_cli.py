@@ -245,7 +245,11 @@ def test_it_is_explained_why_a_job_waits(line: CommandLine, held: str) -> None:
     [row] = json.loads(line.output(f"job explain {id_} -o json"))
     assert (row["status"], row["admission"]["reason"]) == ("pending", "queue-held")
     assert "queue\treason\tqueue-held" in line.output(f"job explain {id_} -o text")
+    log = line.run(f"job logs {id_}")
+    assert (log.exit_code, log.stdout) == (0, "")
+    assert log.stderr == f"it is pending, and has not begun; `paddleflow job explain {id_}` says why\n"
     line.output(f"job stop {id_}")
+    assert line.run(f"job logs {id_}").stderr == ""
     assert line.output(f"job explain {id_}").startswith(f"{id_} (slow) is over: terminated\n")
 
 

@@ -52,6 +52,13 @@ def test_what_is_wrong_is_told_in_a_sentence(command_line: CommandLine, command:
     assert (result.exit_code, why in result.stderr) == (status, True), result.stderr
 
 
+def test_lists_of_commands_say_whole_sentences() -> None:
+    for noun in ([], ["job"], ["queue"], ["statistics"]):
+        told = CliRunner().invoke(cli, [*noun, "--help"]).output
+        assert "Commands:" in told
+        assert "..." not in told.partition("Commands:")[2]
+
+
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"\x80cluster", b"2030-13-01", b"{nodes: " + b"[" * 5000])
 def test_a_report_that_is_none_is_told(command_line: CommandLine, content: bytes) -> None:
     environ = {"PADDLEFLOW_CONFIG": str(command_line.config)}

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddleflow.cli.output import Printer
-from paddleflow.cli.table import Form, Table, as_grid, as_json, as_text, as_yaml, width
+from paddleflow.cli.table import Cell, Form, Table, as_grid, as_json, as_text, as_yaml, cell_text, width
 
 TABLE = Table(["name", "amounts", "more"], [["a", {"cpu": "1"}, None], ["b", {}, [True, 2]]])
 WORDS = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), max_size=6)
@@ -99,6 +99,11 @@ def test_on_a_terminal_the_year_is_told_if_it_is_another(capsys: pytest.CaptureF
     this = datetime.now().astimezone().year
     Printer(Form.TABLE, terminal=True).table(Table(["create time"], [[f"{this}-01-02T03:04:05+00:00"]]))
     assert "│ 01-02 03:04:05 │" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("cell", [[{"role": "worker"}, {"role": "master"}], {"members": [1]}])
+def test_what_holds_lists_or_objects_is_written_as_json(cell: Cell) -> None:
+    assert json.loads(cell_text(cell)) == cell
 
 
 @pytest.mark.parametrize("columns", [80, 100])

@@ -81,7 +81,8 @@ def cell_text(cell: Cell) -> str:
             nested = any(isinstance(value, Mapping | list | tuple) for value in cell.values())
             return json.dumps(cell, indent=4) if nested else ", ".join(f"{key}={cell_text(cell[key])}" for key in cell)
         case _:
-            return ", ".join(cell_text(each) for each in cell)
+            nested = any(isinstance(each, Mapping | list | tuple) for each in cell)
+            return json.dumps(cell, indent=4) if nested else ", ".join(cell_text(each) for each in cell)
 
 
 def width(text: str) -> int:
