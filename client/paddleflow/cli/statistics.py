@@ -17,6 +17,7 @@ from paddleflow.cli.verbs import Invocation, Noun, pass_invocation
 from paddleflow.models.statistics import CardTimeFilter, CardTimeGroup, TaskSeries, UsageOptions
 
 ALL_ATTEMPTS = -1
+NOTHING = "nothing is known of what it used: it has not begun, did not run at that time, or its logs are gone"
 WHEN = "2h (ago), 2026-05-01T12:00:00, 1777593600"
 
 
@@ -65,7 +66,7 @@ def job(
         found = paddleflow.statistics.job(id, **options)
     table = statistics_table(found, exact=printer.form.structured)
     if not table.rows and not printer.form.structured:
-        click.echo("nothing is known of what it used: it has not begun, or its logs are gone", err=True)
+        click.echo(NOTHING, err=True)
         return
     printer.table(table)
     for note in found.notes:
@@ -131,7 +132,7 @@ def _print_series(tasks: list[TaskSeries], printer: Printer) -> None:
     if any(task.coarser for task in tasks):
         click.echo("the steps are longer than asked for: there are at most 1000", err=True)
     if not any(task.values for task in tasks):
-        click.echo("nothing is known of what it used: it has not begun, or its logs are gone", err=True)
+        click.echo(NOTHING, err=True)
 
 
 def _step(text: str | None) -> timedelta | None:
