@@ -47,6 +47,9 @@ _WORK = (
 _JOB = ("id", "name", "framework", "members", "retry", "limits", *_WORK)
 _MEMBER = ("role", "replicas", "maxReplicas", "replicaStep", *_WORK)
 _FLAVOUR = ("name", "cpu", "mem", "memory", "scalarResources")
+_GPU = "write scalarResources: {nvidia.com/gpu: 1}"
+_ACCELERATORS = {"gpu": _GPU, "gpus": _GPU, "nvidia.com/gpu": _GPU}
+"""What people write into a flavour."""
 # What kind of filesystem it is, and where it lies, is the filesystem service's to say.
 _MOUNT = ("id", "name", "mountPath", "subPath", "readOnly", "type", "hostPath")
 
@@ -135,7 +138,7 @@ def _policy(reader: Reader, node: Node | None, path: str) -> spec_pb2.Scheduling
 
 
 def _flavour(reader: Reader, node: Node | None, path: str) -> spec_pb2.Flavour | None:
-    told = reader.fields(node, path, _FLAVOUR)
+    told = reader.fields(node, path, _FLAVOUR, _ACCELERATORS)
     if not told:
         return None
     if "mem" in told and "memory" in told:

@@ -95,10 +95,13 @@ def parse(text: bytes | str) -> Node:
     import yaml  # noqa: PLC0415 -- few commands need it
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    events = yaml.parse(_prepared(text), Loader=loader)
+    told = _prepared(text)
+    events = yaml.parse(told, Loader=loader)
     try:
         return _Builder(events).document()
     except yaml.MarkedYAMLError as error:
+        if error.problem_mark is not None and told[error.problem_mark.index : error.problem_mark.index + 1] == "\t":
+            raise _refused("has a tab where YAML takes spaces only", _spot(error.problem_mark)) from error
         raise _refused(f"is neither YAML nor JSON: {error.problem}", _spot(error.problem_mark)) from error
     except yaml.YAMLError as error:
         raise _refused(f"is neither YAML nor JSON: {str(error).splitlines()[0]}", None) from error

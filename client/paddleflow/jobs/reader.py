@@ -44,13 +44,16 @@ class Reader:
         """All that was noted, in the order of the document."""
         return [violation for _, violation in sorted(self.found, key=lambda noted: noted[0])]
 
-    def fields(self, node: Node | None, path: str, known: Collection[str]) -> Mapping[str, Node]:
-        """The fields of an object that are not empty; unknown ones are refused."""
+    def fields(
+        self, node: Node | None, path: str, known: Collection[str], meant: Mapping[str, str] | None = None
+    ) -> Mapping[str, Node]:
+        """The fields of an object that are not empty; unknown ones are refused, some with what must have been meant."""
         told = {name: value for name, value in self.mapping(node, path).items() if not _is_empty(value)}
         if not isinstance(node, Fields):
             return {}
         for name in [name for name in told if name not in known]:
-            self.refuse(_below(path, name), node.spots[name], f"is unknown; {_nearest(name, known)}")
+            better = (meant or {}).get(name.lower()) or _nearest(name, known)
+            self.refuse(_below(path, name), node.spots[name], f"is unknown; {better}")
         return {name: value for name, value in told.items() if name in known}
 
     def mapping(self, node: Node | None, path: str) -> Mapping[str, Node]:
