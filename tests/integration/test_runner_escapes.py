@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from pf_job.runtimes.local import files, layout
 from pf_job.runtimes.port import Mount
 from support.repository import ROOT
-from support.runtime_site import ended, launch, obstacle, opened, output
+from support.runtime_site import ended, launch, obstacle, opened, output, watched
+from support.waiting import until
 
 
 @pytest.fixture
@@ -64,3 +68,59 @@ async def test_a_folder_that_is_laid_out_anew_may_change_meanwhile(shown: Path) 
     finally:
         churn.kill()
         await churn.wait()
+
+
+async def test_who_kept_a_temporary_folder_open_sees_nothing_of_the_next_tenant_there(shown: Path) -> None:
+    """A replica can hand an open folder to another one of its tenant, by a socket."""
+    async with opened() as (site, runtime):
+        if os.geteuid() or await obstacle(site):
+            return
+        slot = site.data / layout.SLOTS / "0"
+        first = launch("chmod 777 /tmp; echo done; sleep 60", tenant="ada")
+        await runtime.start([first])
+        await runtime.wait_log(first.key, 0, 10_000_000)
+        uid = slot.stat().st_uid
+        kept = os.open(slot, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            async with watched(runtime) as watch:
+                await runtime.stop([first.key], 0)
+                await watch.over(first.key)
+            second = launch("echo hush > /tmp/secret; echo done; sleep 60", tenant="eve")
+            await runtime.start([second])
+            await until(lambda: (slot / "secret").exists())
+            place = f"/proc/self/fd/{kept}"
+            script = f"ls {place}/; cat {place}/secret; touch {place}/planted"
+            spied = subprocess.run(["sh", "-c", script], pass_fds=[kept], user=uid, capture_output=True, text=True)
+            names = os.listdir(kept)
+        finally:
+            os.close(kept)
+        assert (spied.stdout, names) == ("", [])
+        assert [path.name for path in slot.iterdir()] == ["secret"]
+
+
+def test_to_empty_a_folder_changes_nothing_outside_of_it(shown: Path) -> None:
+    """A folder becomes a link at the worst moment: when its rights are about to be widened."""
+    outside, inside = shown / "outside", shown / "inside"
+    outside.mkdir(mode=0o755)
+    inside.mkdir()
+    handle = files.open_folder(str(inside))
+    swap = f"""
+import os
+while True:
+    try:
+        os.mkdir('x'); open('x/kept', 'w').close(); os.rename('x', 'y'); os.symlink({str(outside)!r}, 'x')
+        os.unlink('x'); os.unlink('y/kept'); os.rmdir('y')
+    except OSError:
+        pass
+"""
+    swapping = [subprocess.Popen([sys.executable, "-c", swap], cwd=inside) for _ in range(2)]
+    try:
+        deadline = time.monotonic() + 3
+        while time.monotonic() < deadline and outside.stat().st_mode & 0o777 == 0o755:
+            files.empty(handle)
+    finally:
+        for process in swapping:
+            process.kill()
+            process.wait()
+        os.close(handle)
+    assert oct(outside.stat().st_mode & 0o777) == "0o755"
