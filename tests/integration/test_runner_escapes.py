@@ -70,6 +70,13 @@ async def test_a_folder_that_is_laid_out_anew_may_change_meanwhile(shown: Path) 
         await churn.wait()
 
 
+def _spied(folder: int, uid: int) -> str:
+    """What a user can read in an open folder, in which it also tries to leave something."""
+    place = f"/proc/self/fd/{folder}"
+    script = f"ls {place}/; cat {place}/secret; touch {place}/planted"
+    return subprocess.run(["sh", "-c", script], pass_fds=[folder], user=uid, capture_output=True, text=True).stdout
+
+
 async def test_who_kept_a_temporary_folder_open_sees_nothing_of_the_next_tenant_there(shown: Path) -> None:
     """A replica can hand an open folder to another one of its tenant, by a socket."""
     async with opened() as (site, runtime):
@@ -87,14 +94,12 @@ async def test_who_kept_a_temporary_folder_open_sees_nothing_of_the_next_tenant_
                 await watch.over(first.key)
             second = launch("echo hush > /tmp/secret; echo done; sleep 60", tenant="eve")
             await runtime.start([second])
-            await until(lambda: (slot / "secret").exists())
-            place = f"/proc/self/fd/{kept}"
-            script = f"ls {place}/; cat {place}/secret; touch {place}/planted"
-            spied = subprocess.run(["sh", "-c", script], pass_fds=[kept], user=uid, capture_output=True, text=True)
-            names = os.listdir(kept)
+            await until((slot / "secret").exists)
+            spied = await asyncio.to_thread(_spied, kept, uid)
+            names = [entry.name for entry in os.scandir(kept)]
         finally:
             os.close(kept)
-        assert (spied.stdout, names) == ("", [])
+        assert (spied, names) == ("", [])
         assert [path.name for path in slot.iterdir()] == ["secret"]
 
 

@@ -30,7 +30,7 @@ def test_a_folder_is_used_again_by_whom_it_belongs_to(tmp_path: Path) -> None:
     slots = Slots(str(tmp_path))
     for _ in range(3):
         slot = slots.take(None)
-        found = os.stat(slot.path)
+        found = Path(slot.path).stat()
         assert (slot.number, stat.S_IMODE(found.st_mode), found.st_uid) == (0, 0o700, os.geteuid())
         slots.give_back(slot.number)
     assert [path.name for path in tmp_path.iterdir()] == ["0"]
@@ -42,6 +42,6 @@ def test_nothing_is_left_of_folders_that_go_from_one_to_another(tmp_path: Path) 
     slots = Slots(str(tmp_path))
     for uid in (1_750_000_000, 1_750_000_001) * 5:
         slot = slots.take(uid)
-        assert os.stat(slot.path).st_uid == uid
+        assert Path(slot.path).stat().st_uid == uid
         slots.give_back(slot.number)
     assert [path.name for path in tmp_path.iterdir()] == ["0"]

@@ -15,7 +15,8 @@ def put(folder: int, name: str, data: bytes) -> None:
     partial = f"{name}.partial"
     handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE, dir_fd=folder)
     try:
-        os.write(handle, data)
+        if os.write(handle, data) < len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), name)
         os.fsync(handle)
     finally:
         os.close(handle)

@@ -118,7 +118,9 @@ class Replicas:
         if replica.deadline is not None and replica.deadline <= deadline:
             return
         is_first, replica.deadline = replica.deadline is None, deadline
-        self._write_deadline(name, deadline)
+        # On a full disk it ends as well; only a runner that comes after this one would not know that it has to.
+        with suppress(OSError):
+            self._write_deadline(name, deadline)
         self._site.passed("stop written")
         if is_first and deadline > now():
             _signal(replica, signal.SIGTERM)
