@@ -200,24 +200,28 @@ async def test_the_end_of_one_replica_harms_no_other(place: tuple[LocalSite, Loc
     assert await output(runtime, forking.key) == ""
 
 
-async def test_without_namespaces_too_nothing_is_left_of_a_replica_whose_init_is_killed() -> None:
+@pytest.mark.parametrize("is_adopted", [False, True], ids=["own", "adopted"])
+async def test_without_namespaces_too_nothing_is_left_of_a_replica_whose_init_is_killed(*, is_adopted: bool) -> None:
     """Also if it was started by a runner before this one, so that its processes go to another parent."""
     async with opened(contained=False) as (site, runtime):
-        for is_adopted in (False, True):
-            replica = launch('touch "$TMPDIR/left"; setsid sleep 4712 & sleep 4712', requests={"cpu": 100})
-            await runtime.start([replica])
-            await until(lambda: len(_sleepers("4712")) == 2)
-            await until(lambda: os.geteuid() != 0 or _grouped(site, replica))
-            (init,) = [pid for pid in site.processes() if pid != site.runner]
-            if is_adopted:
-                site.kill_runner()
-                await everything(runtime)
-            os.kill(init, signal.SIGKILL)
-            async with watched(runtime) as watch:
-                (seen,) = await watch.over(replica.key)
-            assert seen.phase is Phase.LOST
+        replica = launch("setsid sleep 4712 & sleep 4712", requests={"cpu": 100})
+        await runtime.start([replica])
+        await until(lambda: len(_sleepers("4712")) == 2)
+        # Who is in no group can be found only by whom it became a child of.
+        await until(lambda: _is_grouped(site, replica) or not is_adopted)
+        (init,) = [pid for pid in site.processes() if pid != site.runner]
+        if is_adopted:
+            site.kill_runner()
+            await everything(runtime)
+        os.kill(init, signal.SIGKILL)
+        async with watched(runtime) as watch:
+            (seen,) = await watch.over(replica.key)
+        assert seen.phase is Phase.LOST
+        if _record(site, replica).groups or not is_adopted:
             await until(lambda: _sleepers("4712") == [])
-            await until(lambda: not any(map(os.path.exists, _record(site, replica).groups)))
+        await until(lambda: not any(map(os.path.exists, _record(site, replica).groups)))
+    for path in _sleepers("4712"):
+        os.kill(int(path.parent.name), signal.SIGKILL)
 
 
 def _record(site: LocalSite, replica: Launch) -> Record:
@@ -226,7 +230,7 @@ def _record(site: LocalSite, replica: Launch) -> Record:
     return record
 
 
-def _grouped(site: LocalSite, replica: Launch) -> bool:
+def _is_grouped(site: LocalSite, replica: Launch) -> bool:
     """Whether its groups hold it, or there are none here."""
     folders = _record(site, replica).groups
     return not folders or len(list(groups.members(folders))) >= 2
