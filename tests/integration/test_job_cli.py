@@ -96,11 +96,15 @@ def test_all_that_is_wrong_with_a_document_is_told_by_its_place(line: CommandLin
     path.write_text(WRONG)
     result = line.run(f"job create {path}")
     assert result.exit_code == 1
-    assert f"3 things are wrong with {path}:" in result.stderr
-    for place in ("nmae", "port", "flavour.cpu"):
+    assert f"4 things are wrong with {path}:" in result.stderr
+    for place in ("nmae", "port", "flavour.cpu", "command"):
         assert place in result.stderr
     assert "line 2, column 1" in result.stderr
     assert "name" in result.stderr
+    late = line.run("job create -", typed="comand: x\nid: No\nflavour: {cpu: 1}\nretry: {limit: many, backoff: -1s}\n")
+    assert [text.split(":")[0] for text in late.stderr.splitlines()[1:]] == [
+        *("  comand", "  retry.limit", "  retry.backoff", "  id", "  flavour.mem")
+    ]
     missing = line.run("job create nowhere.yaml")
     assert (missing.exit_code, "nowhere.yaml cannot be read: No such file" in missing.stderr) == (1, True)
 

@@ -6,7 +6,8 @@ is empty (null, an empty text, list or object) means the same as what is not the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from google.protobuf.struct_pb2 import Struct
@@ -54,13 +55,28 @@ _ACCELERATORS = {"gpu": _GPU, "gpus": _GPU, "nvidia.com/gpu": _GPU}
 _MOUNT = ("id", "name", "mountPath", "subPath", "readOnly", "type", "hostPath")
 
 
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a document says, as far as it makes sense, and all that is wrong with it, in its order."""
+
+    spec: spec_pb2.JobSpec
+    wrong: Sequence[Violation]
+    """Each with its path, line and column."""
+
+
 def read_spec(text: bytes | str) -> spec_pb2.JobSpec:
-    """The job of a document; raises InvalidArgument with all that is wrong, each with its path, line and column."""
+    """The job of a document; raises InvalidArgument with all that is wrong."""
+    read = read_all(text)
+    if read.wrong:
+        raise InvalidArgument.of(*read.wrong)
+    return read.spec
+
+
+def read_all(text: bytes | str) -> Read:
+    """The document; raises InvalidArgument if it is no YAML."""
     reader = Reader()
     spec = _spec(reader, parse(text))
-    if reader.found:
-        raise InvalidArgument.of(*_first(reader.wrong))
-    return spec
+    return Read(spec, _first(reader.wrong))
 
 
 def _first(wrong: list[Violation]) -> list[Violation]:
