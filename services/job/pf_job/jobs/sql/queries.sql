@@ -3,8 +3,8 @@
 -- jobs --
 select jobs.*, lives.* from jobs join lives using (id) where id = any ($1)
 
--- of_part --
-select jobs.*, lives.* from jobs join lives using (id) where part_key = $1
+-- of_parts --
+select jobs.*, lives.* from jobs join lives using (id) where part_key = any ($1)
 
 -- page --
 select jobs.*, lives.*
