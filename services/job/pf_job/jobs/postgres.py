@@ -143,7 +143,9 @@ class PostgresJobStore:
             await rows(change).execute(self._sql["add_spans"], *_columns([_span_values(span) for span in begun]))
 
     async def ports(self, view: View) -> frozenset[int]:
-        return frozenset(row["port"] for row in await rows(view).fetch(self._sql["ports"], list(ENDED)))
+        return frozenset(
+            row["port"] for row in await rows(view).fetch(self._sql["ports"], list(set(TaskState) - ENDED))
+        )
 
     async def note(self, change: Change, happenings: Sequence[Happening]) -> None:
         if happenings:
