@@ -27,6 +27,7 @@ from pf_job.specs.domain import Priority, Work
 from pf_job.specs.fields import few_pairs
 from pf_kit.fields import require
 from pf_kit.principal import Principal
+from pf_kit.turns import by_turns
 from pf_kit.unit import Change, View
 
 
@@ -88,7 +89,7 @@ class Jobs:
         accepted = [replace(draft, life=replace(draft.life, accept_time=change.time)) for draft in drafts]
         added = await self._store.add(change, accepted)
         await self._store.note(change, [_accepted(job) for job in added])
-        for job in added:
+        async for job in by_turns(added):
             change.emit(JobChanged(job, born=True))
         return added
 

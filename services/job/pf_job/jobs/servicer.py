@@ -31,6 +31,7 @@ from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
 from pf_kit.page import page_size
 from pf_kit.principal import Principal
+from pf_kit.turns import by_turns
 from pf_kit.unit import Change, Database, View
 from pf_kit.watch import Watches
 
@@ -87,11 +88,11 @@ class JobServicer(job_pb2_grpc.JobServiceServicer):
     async def CreateJobs(self, request: job_pb2.CreateJobsRequest, _context: object) -> job_pb2.CreateJobsResponse:
         caller = current_call().principal
         drafts = drafts_of(request, caller)
-        wanted = [await self._wanted(caller, draft) for draft in drafts]
+        wanted = [await self._wanted(caller, draft) async for draft in by_turns(drafts)]
 
         async def work(change: Change) -> job_pb2.CreateJobsResponse:
             made = await self._jobs.create_all(change, wanted)
-            results = [refused(job) if isinstance(job, Problem) else taken(job) for job in made]
+            results = [refused(job) if isinstance(job, Problem) else taken(job) async for job in by_turns(made)]
             return job_pb2.CreateJobsResponse(results=results)
 
         return await self._mutations.run(
