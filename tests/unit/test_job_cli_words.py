@@ -207,6 +207,13 @@ def test_changes_are_told_to_people_scripts_and_programs(capsys: pytest.CaptureF
     assert [json.loads(line)["event"] for line in told(Form.JSON, capsys)] == ["existing", "updated", "deleted"]
 
 
+@pytest.mark.parametrize(("form", "times"), [(Form.TABLE, 1), (Form.TEXT, 2), (Form.JSON, 2)])
+def test_people_are_not_told_the_same_twice(form: Form, times: int, capsys: pytest.CaptureFixture[str]) -> None:
+    changes = [Change(ChangeKind.UPDATED, replace(FAILED, etag=etag)) for etag in ("1", "2")]
+    print_changes(changes, lambda _: True, Printer(form, terminal=False))
+    assert len(capsys.readouterr().out.splitlines()) == times
+
+
 def test_a_job_that_is_no_longer_chosen_is_told_of_once(capsys: pytest.CaptureFixture[str]) -> None:
     kinds = [line.split("\t")[0] for line in told(Form.TEXT, capsys, [JobState.RUNNING])]
     assert kinds == ["existing", "left"]
