@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -151,6 +152,14 @@ def test_a_wait_ends_with_one_for_what_was_stopped_and_as_shells_do_for_a_kill(l
     assert line.output(f"job stop {stopped}") == f"jobid[{stopped}] stop success\n"
     assert line.run(f"job wait {stopped}").exit_code == 1
     assert line.run(f"job submit --wait {SMALL} -- sh -c 'kill -9 $$'").exit_code == 137
+
+
+def test_a_wait_says_nothing_twice(line: CommandLine) -> None:
+    again = "command: exit 4\nflavour: {cpu: 100m, mem: 16Mi}\nretry: {limit: 1, backoff: 1s}\n"
+    result = line.run("job create - --wait", typed=again)
+    said = result.stderr.splitlines()
+    assert (result.exit_code, "; try 2 of 2 follows in 1s" in result.stderr) == (4, True), said
+    assert all(one != other for one, other in itertools.pairwise(said)), said
 
 
 def test_an_interrupted_wait_leaves_the_job_alone(line: CommandLine) -> None:

@@ -142,7 +142,7 @@ def test_a_job_that_fails_is_tried_again_until_its_retries_are_used_up() -> None
     terms = Terms(retries=1, backoff=timedelta(seconds=7))
     life = told(at(Stage.ENDING, message="exit status 1"), happened(Kind.GONE), terms=terms)
     assert (life.stage, life.state, life.not_before) == (Stage.RELEASE, State.PENDING, NOW + timedelta(seconds=7))
-    assert life.message == "exit status 1; try 2 of 2 follows in 0:00:07"
+    assert life.message == "exit status 1; try 2 of 2 follows in 7s"
     life = told(life, happened(Kind.RELEASED), terms=terms)
     assert (life.stage, life.attempt, life.retries, life.ending, life.grant) == (Stage.SUBMIT, 2, 1, None, None)
     ran = [happened(kind) for kind in (Kind.SUBMITTED, Kind.ADMITTED, Kind.RUNNING, Kind.ENDED, Kind.GONE)]

@@ -81,11 +81,13 @@ def exit_status(job: Job, tasks: Iterable[Task]) -> int:
 
 def _last(paddleflow: PaddleFlow, id_: str) -> Job:
     """The job once it is over; tells of each change before."""
+    told = ""
     with _progress() as tell:
         for job in paddleflow.jobs.follow(id_):
             if job.state.over:
                 return job
-            tell(_words(job))
+            if (words := _words(job)) != told:
+                tell(told := words)
     raise JobNotFound(f"no job {id_!r}")
 
 
