@@ -160,6 +160,10 @@ def _text(variable: str, value: str) -> str:
 def server_address(host: str, port: str) -> str:
     """The address of the server; a host that is one already, as in ``unix:/path/of/socket``, has no port."""
     if not host.startswith(SCHEMES):
+        name, _, told = host.partition(":")
+        if told.isdecimal():
+            apart = f"write {name}, and paddleflow_server_port = {told}"
+            raise _refused("paddleflow_server_host", f"{host!r} holds a port; {apart}")
         if not (port.isdecimal() and port.isascii() and 0 < int(port[:6]) < 65536):
             raise _refused("paddleflow_server_port", f"{port!r} is not a port number")
         host = f"[{host}]:{port}" if ":" in host and not host.startswith("[") else f"{host}:{port}"

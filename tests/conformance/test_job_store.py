@@ -118,8 +118,8 @@ async def test_a_job_is_kept_as_it_was_given(kept: Kept) -> None:
 async def test_a_part_is_found_by_its_key(kept: Kept) -> None:
     database, store = kept
     (part,) = await keep(kept, replace(job("part"), part=Part("run-1/a/0/1", "run-1", 1)))
-    assert await store.of_part(database.newest, "run-1/a/0/1") == part
-    assert await store.of_part(database.newest, "run-1/a/0/2") is None
+    assert list(await store.of_parts(database.newest, ["run-1/a/0/1", "run-1/a/0/2"])) == [part]
+    assert list(await store.of_parts(database.newest, [])) == []
 
 
 async def test_where_a_job_stands_is_replaced_and_has_a_new_version(kept: Kept) -> None:

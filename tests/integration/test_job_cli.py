@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -96,11 +97,15 @@ def test_all_that_is_wrong_with_a_document_is_told_by_its_place(line: CommandLin
     path.write_text(WRONG)
     result = line.run(f"job create {path}")
     assert result.exit_code == 1
-    assert f"3 things are wrong with {path}:" in result.stderr
-    for place in ("nmae", "port", "flavour.cpu"):
+    assert f"4 things are wrong with {path}:" in result.stderr
+    for place in ("nmae", "port", "flavour.cpu", "command"):
         assert place in result.stderr
     assert "line 2, column 1" in result.stderr
     assert "name" in result.stderr
+    late = line.run("job create -", typed="comand: x\nid: No\nflavour: {cpu: 1}\nretry: {limit: many, backoff: -1s}\n")
+    assert [text.split(":")[0] for text in late.stderr.splitlines()[1:]] == [
+        *("  comand", "  retry.limit", "  retry.backoff", "  id", "  flavour.mem")
+    ]
     missing = line.run("job create nowhere.yaml")
     assert (missing.exit_code, "nowhere.yaml cannot be read: No such file" in missing.stderr) == (1, True)
 
@@ -147,6 +152,14 @@ def test_a_wait_ends_with_one_for_what_was_stopped_and_as_shells_do_for_a_kill(l
     assert line.output(f"job stop {stopped}") == f"jobid[{stopped}] stop success\n"
     assert line.run(f"job wait {stopped}").exit_code == 1
     assert line.run(f"job submit --wait {SMALL} -- sh -c 'kill -9 $$'").exit_code == 137
+
+
+def test_a_wait_says_nothing_twice(line: CommandLine) -> None:
+    again = "command: exit 4\nflavour: {cpu: 100m, mem: 16Mi}\nretry: {limit: 1, backoff: 1s}\n"
+    result = line.run("job create - --wait", typed=again)
+    said = result.stderr.splitlines()
+    assert (result.exit_code, "; try 2 of 2 follows in 1s" in result.stderr) == (4, True), said
+    assert all(one != other for one, other in itertools.pairwise(said)), said
 
 
 def test_an_interrupted_wait_leaves_the_job_alone(line: CommandLine) -> None:
@@ -245,7 +258,11 @@ def test_it_is_explained_why_a_job_waits(line: CommandLine, held: str) -> None:
     [row] = json.loads(line.output(f"job explain {id_} -o json"))
     assert (row["status"], row["admission"]["reason"]) == ("pending", "queue-held")
     assert "queue\treason\tqueue-held" in line.output(f"job explain {id_} -o text")
+    log = line.run(f"job logs {id_}")
+    assert (log.exit_code, log.stdout) == (0, "")
+    assert log.stderr == f"it is pending, and has not begun; `paddleflow job explain {id_}` says why\n"
     line.output(f"job stop {id_}")
+    assert line.run(f"job logs {id_}").stderr == ""
     assert line.output(f"job explain {id_}").startswith(f"{id_} (slow) is over: terminated\n")
 
 

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+import paddleflow as pf
 from fixtures_jobs import JobSite
 from paddleflow.aio import AsyncPaddleFlow
+from paddleflow.compat.logs import LogInfoByLimit
 from paddleflow.job.v1 import spec_pb2
 from paddleflow.models import LogInfo, LogReplica, Role
 from paddleflow.problems import InvalidArgument, JobNotFound
@@ -91,6 +93,39 @@ async def test_the_original_command_prints_logs(job_site: JobSite, line: Command
     assert line.output(f"log job -j {made} -s 3B") == "1\n2"
     assert line.output(f"log showlimit -j {made} -r yes -l 1") == "5\n"
     assert line.run(f"log job -j {made} -s much").exit_code == 2
+
+
+async def test_programs_of_the_original_read_logs(job_site: JobSite, plain_environment: None) -> None:
+    made = await wrote(job_site, "seq 5")
+    client = pf.Client(job_site.process.queue.address, "root", ROOT_PASSWORD)
+    client._paddleflow = PaddleFlow(job_site.connection())  # noqa: SLF001 - its services have no usual addresses here
+    ok, first = client.show_log_by_limit(job_id=made, line_limit="2", size_limit="1K", framework="paddle")
+    assert isinstance(first, dict)
+    assert (ok, [event.split()[1] for event in first["eventList"]][:2]) == (True, ["accepted", "admitted"])
+    assert first["logs"] == [
+        LogInfoByLimit(
+            job_id=made,
+            task_id="1/main/0",
+            name="",
+            has_next_page=True,
+            truncated=True,
+            line_limit=2,
+            size_limit="1K",
+            log_content="1\n2\n",
+        )
+    ]
+    ok, last = client.show_log_by_limit(made, read_from_tail=True, line_limit=1)
+    assert isinstance(last, dict)
+    [log] = last["logs"]
+    assert (log.log_content, log.has_next_page, log.truncated) == ("5\n", False, True)
+    ok, whole = client.show_log_by_limit(made)
+    assert isinstance(whole, dict)
+    assert (whole["logs"][0].log_content, whole["logs"][0].truncated) == ("1\n2\n3\n4\n5\n", False)
+    assert client.show_log_by_limit("nobody") == (False, "no job 'nobody'")
+    for wrong in ({"line_limit": "-1"}, {"line_limit": "many"}, {"size_limit": "much"}):
+        assert client.show_log_by_limit(made, **wrong)[0] is False
+    assert client.show_log_by_limit(name="pod-1")[0] is False
+    client.close()
 
 
 @pytest.mark.parametrize(

@@ -193,6 +193,36 @@ async def test_a_service_acts_for_a_user_within_the_rights_of_that_user(players:
         await for_stranger(job_pb2.GetJobRequest(id=made.id))
 
 
+async def test_parts_are_made_once_also_many_at_a_time(players: Cast, service: Caller) -> None:
+    for_owner = replace(service, on_behalf_of=players.names["owner"])
+    scope = f"batch-{players.queue}"
+    jobs = [small(players.queue) for _ in range(3)]
+
+    async def made(epoch: int, *keys: str) -> Sequence[tuple[str, str]]:
+        owners = [job_pb2.JobOwner(key=f"{scope}/{key}", scope=scope, epoch=epoch) for key in keys]
+        request = job_pb2.CreateJobsRequest(jobs=jobs[: len(keys)], owners=owners)
+        return [(result.job.id, result.reason) for result in (await for_owner(request)).results]
+
+    first = await made(2, "a", "b")
+    assert [reason for _, reason in first] == ["", ""]
+    again = await made(2, "b", "c", "a")
+    assert [again[0], again[2]] == [first[1], first[0]]
+    assert again[1][0] not in {id_ for id_, _ in first}
+    assert await made(1, "a", "d") == [("", "OWNER_EPOCH"), ("", "OWNER_EPOCH")]
+    with pytest.raises(InvalidArgument, match="owners"):
+        await for_owner(job_pb2.CreateJobsRequest(jobs=jobs, owners=[job_pb2.JobOwner(key="k", scope="s")]))
+    with pytest.raises(InvalidArgument, match="owners"):
+        await made(3, "a", "a")
+
+
+async def test_a_part_is_found_also_where_it_could_not_be_made_any_more(players: Cast, service: Caller) -> None:
+    for_owner = replace(service, on_behalf_of=players.names["owner"])
+    part = job_pb2.JobOwner(key=f"lasting/{players.queue}", scope=f"lasting-{players.queue}", epoch=1)
+    made = (await for_owner(job_pb2.CreateJobRequest(job=small(players.queue), owner=part))).job
+    impossible = small("no-such-queue")
+    assert (await for_owner(job_pb2.CreateJobRequest(job=impossible, owner=part))).job.id == made.id
+
+
 @pytest.mark.parametrize("kind", [*READS, *CHANGES])
 async def test_without_a_token_nothing_is_told(kind: type[Message], job_site: JobSite) -> None:
     with pytest.raises(TokenMissing):

@@ -9,11 +9,19 @@ from typing import Any
 
 import pytest
 from google.protobuf import struct_pb2
+from google.protobuf.duration_pb2 import Duration
 
 from fixtures_jobs import JobSite
 from paddleflow.fs.v1 import fs_pb2
 from paddleflow.job.v1 import job_pb2, spec_pb2
-from paddleflow.problems import InvalidArgument, JobStateConflict, NeverFits, NotServed
+from paddleflow.problems import (
+    FlavourNotFound,
+    InvalidArgument,
+    JobStateConflict,
+    NeverFits,
+    NotServed,
+    QueueNotFound,
+)
 from paddleflow.queue.v1 import queue_pb2
 
 PATIENCE = 30.0
@@ -116,6 +124,26 @@ async def test_a_job_is_stopped_before_it_is_admitted(job_site: JobSite) -> None
     await until(job_site, made.id, job_pb2.JOB_STATE_PENDING)
     stopped: job_pb2.Job = (await job_site.root(job_pb2.StopJobRequest(id=made.id))).job
     assert stopped.state == job_pb2.JOB_STATE_TERMINATED
+    await until_deleted(job_site, made.id)
+
+
+async def test_a_job_that_runs_too_long_is_ended(job_site: JobSite) -> None:
+    limits = spec_pb2.TimeLimits(grace=Duration(nanos=10**8), run=Duration(nanos=3 * 10**8))
+    made = await create(job_site, "trap '' TERM; while :; do sleep 1; done", limits=limits, retry={"limit": 3})
+    over = await until(job_site, made.id, *OVER)
+    assert (over.state, over.attempt) == (job_pb2.JOB_STATE_FAILED, 1)
+    assert over.message.startswith("ran longer than its limit")
+    assert over.finish_time.ToMicroseconds() - over.start_time.ToMicroseconds() >= 400_000
+
+
+async def test_a_job_that_waits_too_long_is_ended_and_gives_back_its_place(job_site: JobSite) -> None:
+    await job_site.queues(queue_pb2.CreateQueueRequest(queue=queue(job_site, "late", max=CORES)))
+    await job_site.queues(queue_pb2.HoldQueueRequest(name=f"late-{job_site.tag}"))
+    limits = spec_pb2.TimeLimits(pending=Duration(nanos=3 * 10**8))
+    made = await create(job_site, "true", limits=limits, **wants(job_site, "late"))
+    over = await until(job_site, made.id, *OVER)
+    assert (over.state, over.HasField("start_time")) == (job_pb2.JOB_STATE_FAILED, False)
+    assert over.message.startswith("did not run within its limit")
     await until_deleted(job_site, made.id)
 
 
@@ -261,8 +289,26 @@ async def test_all_that_is_wrong_is_told_at_once(job_site: JobSite) -> None:
     assert {violation.field for violation in refused.value.violations} == {"id", "port", "env"}
 
 
+async def test_all_that_is_not_there_is_told_at_once(job_site: JobSite) -> None:
+    gone = {
+        "scheduling_policy": {"queue": "no-queue"},
+        "flavour": {"name": "no-flavour"},
+        "extra_fs": [{"name": "no-fs"}, {"id": "no-id", "mount_path": "/here"}],
+    }
+    with pytest.raises(QueueNotFound) as refused:
+        await create(job_site, "true", **gone)
+    assert [each.field for each in refused.value.violations] == [
+        *("schedulingPolicy.queue", "flavour.name", "extraFS[0]", "extraFS[1]")
+    ]
+    assert all(word in refused.value.message for word in ("no-queue", "no-flavour", "no-fs", "no-id"))
+    worker = {"role": "ROLE_WORKER", "replicas": 2, "limit_flavour": {"flavour": {"name": "no-limit"}}}
+    with pytest.raises(FlavourNotFound) as alone:
+        await create(job_site, "true", framework=spec_pb2.FRAMEWORK_PADDLE, members=[worker], **small())
+    assert [each.field for each in alone.value.violations] == ["members[0].limitFlavour.name"]
+
+
 async def test_what_can_never_fit_is_refused_at_once(job_site: JobSite) -> None:
-    with pytest.raises(NeverFits, match="has at most 20000"):
+    with pytest.raises(NeverFits, match=r"asks for 1000 of cpu; queue .* has at most 20;"):
         await create(job_site, "true", flavour={"amounts": {"amounts": {"cpu": 10**6, "memory": 1}}})
 
 

@@ -54,6 +54,15 @@ async def test_when_all_connections_are_lent_others_soon_hear_so(fresh_dsn: str)
             await PostgresView(pool).fetchval("select 1")
 
 
+async def test_when_many_hold_connections_for_long_single_statements_go_on(fresh_dsn: str) -> None:
+    settings = PoolSettings(fresh_dsn, "public", max_size=4, turn_timeout=0.2)
+    async with open_pool(settings) as pool, pool.hold(), pool.hold(), within(1.5):
+        with pytest.raises(DatabaseUnavailable):
+            async with pool.hold():
+                raise AssertionError
+        assert await PostgresView(pool).fetchval("select 1") == 1
+
+
 async def test_changes_that_wait_for_each_other_leave_connections_to_reads(database: PostgresDatabase) -> None:
     async def change() -> None:
         async with database.change("a"):

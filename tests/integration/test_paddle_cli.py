@@ -111,7 +111,7 @@ def test_a_job_of_the_same_name_is_refused_before_anything_is_stored(site: Site)
     ("words", "why"),
     [
         ("--module train -q nowhere", "no queue 'nowhere'"),
-        ("--module train --cpu 100000", "the job asks for 100000000 of cpu"),
+        ("--module train --cpu 100000", "the job asks for 100000 of cpu"),
         ("--module train --fs nowhere", "has no filesystem 'nowhere'"),
         ("--module train --input /nowhere", "input: '/nowhere' is no folder of the filesystem root/"),
         ("--module train --output ../out", "output: '../out' leads out of the filesystem root/"),

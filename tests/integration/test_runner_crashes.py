@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from pf_job.runtimes.local import layout
+from pf_job.runtimes.local import groups, layout, records
 from pf_job.runtimes.local.adapter import LocalRuntime
+from pf_job.runtimes.local.records import Record
 from pf_job.runtimes.port import Launch, Phase
 from support import runtime_runner
 from support.runtime_site import LocalSite, close, everything, launch, local_site, opened, output, watched
@@ -153,6 +154,7 @@ async def test_replicas_outlive_whoever_started_them(place: tuple[LocalSite, Loc
 import asyncio, os, signal
 from pathlib import Path
 from pf_job.runtimes.local.adapter import LocalRuntime
+from pf_job.runtimes.local.records import Record
 from pf_job.runtimes.local.settings import RunnerSettings
 from pf_job.runtimes.port import Launch, ReplicaKey
 
@@ -180,3 +182,55 @@ def _sleepers(mark: str) -> list[Path]:
         if words[:2] == [b"sleep", mark.encode()]:
             found.append(path)
     return found
+
+
+async def test_the_end_of_one_replica_harms_no_other(place: tuple[LocalSite, LocalRuntime]) -> None:
+    """Its processes are looked for among all that there are, while those of others come and go."""
+    site, runtime = place
+    forking = launch("for n in $(seq 10); do (while sleep 0.02; do :; done; echo killed) & done; wait")
+    sleepers = [launch("sleep 60") for _ in range(10)]
+    async with watched(runtime) as watch:
+        await runtime.start([forking])
+        (kept,) = [pid for pid in site.processes() if pid != site.runner]
+        await runtime.start(sleepers)
+        await watch.running(*(sleeper.key for sleeper in sleepers))
+        for init in set(site.processes()) - {kept, site.runner}:
+            os.kill(init, signal.SIGKILL)
+        await watch.over(*(sleeper.key for sleeper in sleepers))
+    assert await output(runtime, forking.key) == ""
+
+
+@pytest.mark.parametrize("is_adopted", [False, True], ids=["own", "adopted"])
+async def test_without_namespaces_too_nothing_is_left_of_a_replica_whose_init_is_killed(*, is_adopted: bool) -> None:
+    """Also if it was started by a runner before this one, so that its processes go to another parent."""
+    async with opened(contained=False) as (site, runtime):
+        replica = launch("setsid sleep 4712 & sleep 4712", requests={"cpu": 100})
+        await runtime.start([replica])
+        await until(lambda: len(_sleepers("4712")) == 2)
+        # Who is in no group can be found only by whom it became a child of.
+        await until(lambda: _is_grouped(site, replica) or not is_adopted)
+        (init,) = [pid for pid in site.processes() if pid != site.runner]
+        if is_adopted:
+            site.kill_runner()
+            await everything(runtime)
+        os.kill(init, signal.SIGKILL)
+        async with watched(runtime) as watch:
+            (seen,) = await watch.over(replica.key)
+        assert seen.phase is Phase.LOST
+        if _record(site, replica).groups or not is_adopted:
+            await until(lambda: _sleepers("4712") == [])
+        await until(lambda: not any(map(os.path.exists, _record(site, replica).groups)))
+    for path in _sleepers("4712"):
+        os.kill(int(path.parent.name), signal.SIGKILL)
+
+
+def _record(site: LocalSite, replica: Launch) -> Record:
+    record = records.read((site.folder(replica.key) / layout.RECORD).read_bytes()).record
+    assert record is not None
+    return record
+
+
+def _is_grouped(site: LocalSite, replica: Launch) -> bool:
+    """Whether its groups hold it, or there are none here."""
+    folders = _record(site, replica).groups
+    return not folders or len(list(groups.members(folders))) >= 2

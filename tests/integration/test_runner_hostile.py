@@ -124,6 +124,17 @@ async def test_nothing_is_inherited(place: tuple[LocalSite, LocalRuntime]) -> No
     assert (int(told["SigBlk"], 16), told["NoNewPrivs"]) == (0, "1")
 
 
+async def test_what_an_installation_ignores_ends_its_replicas(place: tuple[LocalSite, LocalRuntime]) -> None:
+    """A shell lets what it starts in the background ignore SIGQUIT, and so would all that descends from it."""
+    _, runtime = place
+    before = signal.signal(signal.SIGQUIT, signal.SIG_IGN)
+    try:
+        status = await said(runtime, argv=["grep", "SigIgn", "/proc/self/status"])
+    finally:
+        signal.signal(signal.SIGQUIT, before)
+    assert int(status.split()[1], 16) & 1 << signal.SIGQUIT - 1 == 0
+
+
 async def test_a_fork_bomb_stays_within_its_limit(place: tuple[LocalSite, LocalRuntime]) -> None:
     _, runtime = place
     limit = Ceiling(processes=30)
@@ -174,12 +185,15 @@ async def test_a_limit_of_the_processor_holds(place: tuple[LocalSite, LocalRunti
         assert sum(seconds) < 0.6
 
 
-async def test_a_long_log_keeps_its_end() -> None:
-    size, limit = 2**30, 10 * 2**20
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("size", [2**30, pytest.param(10 * 2**30, marks=pytest.mark.crash)])
+async def test_a_long_log_keeps_its_end(size: int) -> None:
+    limit = 10 * 2**20
     script = f"head -c {size - 5} /dev/zero | tr '\\0' x; sleep 2; printf 'last\\n'"
     replica = launch(script, ceiling=Ceiling(log=limit))
-    async with opened() as (site, runtime):
-        (seen,) = await ended(runtime, replica)
+    async with opened() as (site, runtime), watched(runtime) as watch:
+        await runtime.start([replica])
+        (seen,) = await watch.over(replica.key, patience=200)
         assert seen.status == 0
         log = site.folder(replica.key) / layout.LOG
         assert log.stat().st_size == size

@@ -222,6 +222,7 @@ async def test_all_that_is_wrong_is_told_at_once(replica: Replica) -> None:
         shard_pb2.OpenDatasetRequest(job_id="\0", dataset=shard_pb2.Dataset(name="d", total=1)),
         shard_pb2.LeaseShardRequest(dataset=""),
         shard_pb2.LeaseShardRequest(dataset="d", pass_number=-1),
+        shard_pb2.LeaseShardRequest(dataset="d", finished=shard_pb2.ShardLease(dataset="e", pass_number=1, epoch=1)),
         shard_pb2.FinishShardRequest(lease=shard_pb2.ShardLease(dataset="d", number=-1)),
         shard_pb2.RenewLeasesRequest(leases=[shard_pb2.ShardLease(dataset="d")] * 1001),
         shard_pb2.ListShardsRequest(dataset="d", states=[77]),  # type: ignore[list-item]

@@ -12,7 +12,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pf_job.driving.book
-import pf_job.driving.launching
+import pf_job.driving.later
 import pf_job.driving.loops
 import pf_job.driving.trying
 from pf_job.driving.book import Book
@@ -43,7 +43,7 @@ LATER = datetime.now(UTC) + timedelta(days=1)
 HASTE: Mapping[ModuleType, Mapping[str, Any]] = {
     pf_job.driving.loops: {"LATE_SECONDS": 0.01, "EXPIRED_SECONDS": 0.05, "LEFT_SECONDS": 0.2, "AGAIN_SECONDS": 0.02},
     pf_job.driving.book: {"PAUSE": 0.02},
-    pf_job.driving.launching: {"AGAIN_SECONDS": 0.05},
+    pf_job.driving.later: {"AGAIN_SECONDS": 0.05},
     pf_job.driving.trying: {"LONGEST_BACKOFF": 0.05},
 }
 """Seconds, each shorter than the service has it."""

@@ -99,7 +99,7 @@ def test_a_queue_stays_as_it_is_but_for_what_is_said() -> None:
         ("workloads: [{queue: q, replicas: 2, roles: {}}]", r"so replicas belong into each of them"),
         ("workloads: [{queue: q, roles: [worker]}]", r"workloads\[0\].roles: is not a mapping"),
         ("workloads: [{queue: q, roles: {worker: {count: 2}}}]", r"workloads\[0\].roles.worker: has no count"),
-        ("workloads: [{queue: q, gracePeriod: 30}]", "duration: '30' is not a duration"),
+        ("workloads: [{queue: q, gracePeriod: 30}]", r"workloads\[0\].gracePeriod: '30' is not a duration"),
         ("queues: [{name: q, max: 8}]", r"queues\[0\].max: is not a mapping of resources"),
         ("queues: [{name: q, policy: fast}]", r"queues\[0\].policy: 'fast' is not one of"),
         ("nodes: [{name: n}]", r"nodes\[0\].cluster: is missing"),
@@ -252,4 +252,4 @@ def test_a_time_is_told_in_two_units(seconds: float, told: str) -> None:
 
 @given(st.integers(1, 10**8))
 def test_a_time_is_read_as_it_is_told(seconds: int) -> None:
-    assert lasting(duration(lasting(timedelta(seconds=seconds)))) == lasting(timedelta(seconds=seconds))
+    assert lasting(duration("grace", lasting(timedelta(seconds=seconds)))) == lasting(timedelta(seconds=seconds))

@@ -32,6 +32,9 @@ LARGE = "99999999999"
         ("token create t --lifetime 999999999w", 1, "longer than can be counted"),
         ("token create t --lifetime 99999999w", 1, "10000 years"),
         ("audit list --since 99999999w", 1, "is neither a moment"),
+        ("job list -t yesterday", 1, "timestamp: 'yesterday' is neither a moment"),
+        ("job list -st soon", 1, "starttime: 'soon' is neither a moment"),
+        ("job wait job-1 --timeout 10", 1, "timeout: '10' is not a duration such as 90s"),
         ("audit list --since 2030-13-01", 1, "'2030-13-01' is neither a moment"),
         ("audit list --since 0001-01-01T00:00:00+14:00", 1, "since: lies before the year 1"),
         ("queue create a n 1 1 --maxscalar gpu", 1, "max.scalar: 'gpu' is not of the form"),
@@ -47,6 +50,13 @@ def test_what_is_wrong_is_told_in_a_sentence(command_line: CommandLine, command:
     result = command_line.run(command)
     assert isinstance(result.exception, SystemExit), result.exception
     assert (result.exit_code, why in result.stderr) == (status, True), result.stderr
+
+
+def test_lists_of_commands_say_whole_sentences() -> None:
+    for noun in ([], ["job"], ["queue"], ["statistics"]):
+        told = CliRunner().invoke(cli, [*noun, "--help"]).output
+        assert "Commands:" in told
+        assert "..." not in told.partition("Commands:")[2]
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"\x80cluster", b"2030-13-01", b"{nodes: " + b"[" * 5000])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime
 
 import pytest
 import yaml
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddleflow.cli.output import Printer
-from paddleflow.cli.table import Form, Table, as_grid, as_json, as_text, as_yaml, width
+from paddleflow.cli.table import Cell, Form, Table, as_grid, as_json, as_text, as_yaml, cell_text, width
 
 TABLE = Table(["name", "amounts", "more"], [["a", {"cpu": "1"}, None], ["b", {}, [True, 2]]])
 WORDS = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), max_size=6)
@@ -29,6 +30,10 @@ def test_a_grid_holds_cells_as_people_read_them() -> None:
         "| b    |         | yes, 2 |",
         "+------+---------+--------+",
     ]
+
+
+def test_small_and_large_numbers_are_written_out() -> None:
+    assert as_text(Table(["a", "b", "c"], [[7.9e-05, 1e20, float("inf")]])) == "0.000079\t100000000000000000000\tinf"
 
 
 @given(TABLES)
@@ -86,8 +91,33 @@ def test_a_terminal_gets_a_frame_that_fits(capsys: pytest.CaptureFixture[str], m
 
 
 def test_on_a_terminal_times_are_short(capsys: pytest.CaptureFixture[str]) -> None:
-    Printer(Form.TABLE, terminal=True).table(Table(["create time"], [["2026-01-02T03:04:05+00:00"]]))
-    assert "2026-01-02 03:04:05 " in capsys.readouterr().out
+    Printer(Form.TABLE, terminal=True).table(Table(["create time"], [["2020-01-02T03:04:05+00:00"]]))
+    assert "2020-01-02 03:04:05 " in capsys.readouterr().out
+
+
+def test_on_a_terminal_the_year_is_told_if_it_is_another(capsys: pytest.CaptureFixture[str]) -> None:
+    this = datetime.now().astimezone().year
+    Printer(Form.TABLE, terminal=True).table(Table(["create time"], [[f"{this}-01-02T03:04:05+00:00"]]))
+    assert "│ 01-02 03:04:05 │" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("cell", [[{"role": "worker"}, {"role": "master"}], {"members": [1]}])
+def test_what_holds_lists_or_objects_is_written_as_json(cell: Cell) -> None:
+    assert json.loads(cell_text(cell)) == cell
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_an_id_is_in_one_piece(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    id_, time = "job-0123456789abcdef", "2020-01-02T03:04:05+00:00"
+    rows = [[id_, "a name of a job", "default-queue", "succeeded", time, time, time]]
+    headings = ["job id", "job name", "queue", "status", "accept time", "start time", "finish time"]
+    Printer(Form.TABLE, terminal=True).table(Table(headings, rows))
+    out = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    assert id_ in out
+    assert all(len(line) <= columns for line in out.splitlines())
 
 
 def test_no_color_is_respected(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

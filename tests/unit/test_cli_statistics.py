@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddleflow.cli.sparkline import FINE, PLAIN, folded, sparkline
-from paddleflow.cli.statistics_tables import readable, series_lines
+from paddleflow.cli.statistics_tables import readable, series_lines, series_table
+from paddleflow.cli.table import Table, as_text
 from paddleflow.models.job_specs import Role
 from paddleflow.models.statistics import Metric, TaskSeries
 
@@ -56,7 +57,29 @@ def test_each_metric_of_a_replica_has_a_line() -> None:
     start, step = datetime(2026, 5, 1, tzinfo=UTC), timedelta(seconds=10)
     values: dict[Metric, list[float | None]] = {Metric.CPU: [0.0, 1.0, None], Metric.MEMORY: [None, None, None]}
     task = TaskSeries(attempt=2, role=Role.WORKER, index=1, start=start, step=step, values=values)
-    head, line = series_lines([task], drawing=True)
+    head, line = series_lines([task], drawing=True, columns=80)
     assert head.startswith("worker/1 (attempt 2)  ")
     assert head.endswith("each 10s")
-    assert line == "  cpu                 ▁█   average 0.50  peak 1.00"
+    assert line == "  cpu     ▁█   average 0.50  peak 1.00"
+
+
+@pytest.mark.parametrize("columns", [70, 80, 100, 200])
+def test_lines_of_bars_fit_the_terminal(columns: int) -> None:
+    values: dict[Metric, list[float | None]] = {
+        Metric.CPU: [1.0] * 500,
+        Metric.ACCELERATOR_MEMORY: [1023.4 * 2**30] * 500,
+        Metric.NETWORK_RECEIVE: [1023.4 * 2**20] * 500,
+    }
+    start, step = datetime(2026, 5, 1, tzinfo=UTC), timedelta(seconds=10)
+    task = TaskSeries(attempt=1, role=Role.WORKER, index=1, start=start, step=step, values=values)
+    _, *lines = series_lines([task], drawing=True, columns=columns)
+    assert len(lines) == 3
+    assert max(map(len, lines)) <= columns
+
+
+def test_steps_tell_of_whole_bytes() -> None:
+    values: dict[Metric, list[float | None]] = {Metric.CPU: [0.25], Metric.MEMORY: [3113313.927168]}
+    start, step = datetime(2026, 5, 1, tzinfo=UTC), timedelta(seconds=10)
+    task = TaskSeries(attempt=1, role=Role.WORKER, index=1, start=start, step=step, values=values)
+    [row] = series_table([task]).rows
+    assert as_text(Table([], [row[2:]])) == "0.25\t3113314"

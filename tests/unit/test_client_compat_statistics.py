@@ -46,8 +46,8 @@ def test_averages_are_texts_with_units(client: paddleflow.Client) -> None:
 
 
 def test_details_are_pairs_of_time_and_value(fake: FakePaddleFlow, client: paddleflow.Client) -> None:
-    ok, info = client.get_statistics_detail("trained", start=1767323045, end="2026-01-02 12:00:00", step=60)
-    assert ok
+    ok, info, truncated = client.get_statistics_detail("trained", start=1767323045, end="2026-01-02 12:00:00", step=60)
+    assert (ok, truncated) == (True, True)
     assert isinstance(info, StatisticsJobDetailInfo)
     assert info.truncated
     assert [each.task_name for each in info.result] == ["worker-0", "worker-1"]
@@ -56,8 +56,8 @@ def test_details_are_pairs_of_time_and_value(fake: FakePaddleFlow, client: paddl
     assert told["memory_usage"] == [[BEGAN.seconds + 60, 64.0 * MIB], [BEGAN.seconds + 120, 128.0 * MIB]]
     [asked] = fake.world.asked(pb.GetJobSeriesRequest)
     assert (asked.start.seconds, asked.step.seconds) == (1767323045, 60)
-    assert client.get_statistics_detail("trained", start="soon")[0] is False
-    assert client.get_statistics_detail("waits")[1] == StatisticsJobDetailInfo([], truncated=False)
+    assert client.get_statistics_detail("trained", start="soon")[::2] == (False, False)
+    assert client.get_statistics_detail("waits") == (True, StatisticsJobDetailInfo([], truncated=False), False)
 
 
 def test_card_times_are_hours_by_queue_user_and_job(client: paddleflow.Client) -> None:

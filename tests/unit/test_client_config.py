@@ -150,6 +150,7 @@ def test_certificates_are_read_when_a_connection_is_made(home: Path) -> None:
         ("[server]\ntls = perhaps\n", {}, "'perhaps' is neither true nor false"),
         ("[server]\npaddleflow_server_port = 99999\n", {}, "'99999' is not a port number"),
         ("[server]\npaddleflow_server_host = foo bar\n", {}, "'foo bar:8999' is not an address"),
+        ("[server]\npaddleflow_server_host = h:1\n", {}, "'h:1' holds a port; write h, and paddleflow_server_port = 1"),
         ("[server]\npaddleflow_server_host = unix:rel\n", {}, "does not name an absolute path"),
         ("[server]\npaddleflow_server_host = http://example.org\n", {}, "is not an address"),
         ("[server]\npaddleflow_server_host = dns:///\n", {}, "names no host"),

@@ -173,6 +173,12 @@ def test_logs_of_kubernetes_are_refused_with_what_can_be_read(
     assert f"message[{why}; `paddleflow job logs JOBID` reads what a job has written]" in result.stderr
 
 
+def test_logs_of_runs_are_refused_with_what_can_be_read(command_line: CommandLine) -> None:
+    result = command_line.run("log show run-000001 -ps 10 -pn 1 -fp end")
+    assert (result.exit_code, "`paddleflow job logs JOBID` reads" in result.stderr) == (1, True)
+    assert "`paddleflow job logs job-1` reads" in command_line.run("log show run-000001 -j job-1").stderr
+
+
 def test_a_log_is_of_a_job_or_of_an_object(command_line: CommandLine) -> None:
     for command in ("log showlimit", "log showlimit -j a -n b"):
         result = command_line.run(command)
@@ -199,6 +205,13 @@ def test_changes_are_told_to_people_scripts_and_programs(capsys: pytest.CaptureF
     assert lines == [f"{state:<11}  a  train  queue q" for state in ("running", "failed", "deleted")]
     assert told(Form.TEXT, capsys)[1] == "updated\ta\ttrain\tq\tfailed\t"
     assert [json.loads(line)["event"] for line in told(Form.JSON, capsys)] == ["existing", "updated", "deleted"]
+
+
+@pytest.mark.parametrize(("form", "times"), [(Form.TABLE, 1), (Form.TEXT, 2), (Form.JSON, 2)])
+def test_people_are_not_told_the_same_twice(form: Form, times: int, capsys: pytest.CaptureFixture[str]) -> None:
+    changes = [Change(ChangeKind.UPDATED, replace(FAILED, etag=etag)) for etag in ("1", "2")]
+    print_changes(changes, lambda _: True, Printer(form, terminal=False))
+    assert len(capsys.readouterr().out.splitlines()) == times
 
 
 def test_a_job_that_is_no_longer_chosen_is_told_of_once(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,18 @@ from pf_job.jobs.life import Grant, Life
 from pf_job.jobs.states import Stage
 from pf_job.runtimes.port import Ceiling
 from pf_job.specs.defaults import filled
-from pf_job.specs.domain import Framework, JobSpec, JobType, Member, Role, Work
+from pf_job.specs.domain import (
+    CPU,
+    MEMORY,
+    Flavour,
+    Framework,
+    JobSpec,
+    JobType,
+    LimitFlavour,
+    Member,
+    Role,
+    Work,
+)
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -49,6 +60,22 @@ def test_workers_are_started_when_the_servers_run() -> None:
         for task in crew
     ]
     assert names(startable(both, running)) == ["worker0", "worker1"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "cpu", "memory"),
+    [
+        (LimitFlavour(), None, None),
+        (LimitFlavour(none=True), None, None),
+        (LimitFlavour(flavour=Flavour(amounts={CPU: 4000, MEMORY: 2**32})), 4000, 2**32),
+        (LimitFlavour(flavour=Flavour(amounts={CPU: 4000})), 4000, 2**30),
+    ],
+)
+def test_a_replica_is_limited_where_that_is_asked_for(limit: LimitFlavour, cpu: int | None, memory: int | None) -> None:
+    one = job(replace(WORKERS, replicas=1, work=Work(limit_flavour=limit)))
+    [task] = with_ports(one, crew_of(one), iter(range(20_000, 30_000)))
+    everybody = Ceiling(log=1, processes=2)
+    assert launch(one, [task], task, (), everybody).ceiling == replace(everybody, cpu=cpu, memory=memory)
 
 
 def test_nobody_is_startable_twice() -> None:

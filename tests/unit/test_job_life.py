@@ -142,7 +142,7 @@ def test_a_job_that_fails_is_tried_again_until_its_retries_are_used_up() -> None
     terms = Terms(retries=1, backoff=timedelta(seconds=7))
     life = told(at(Stage.ENDING, message="exit status 1"), happened(Kind.GONE), terms=terms)
     assert (life.stage, life.state, life.not_before) == (Stage.RELEASE, State.PENDING, NOW + timedelta(seconds=7))
-    assert life.message == "exit status 1; try 2 of 2 follows in 0:00:07"
+    assert life.message == "exit status 1; try 2 of 2 follows in 7s"
     life = told(life, happened(Kind.RELEASED), terms=terms)
     assert (life.stage, life.attempt, life.retries, life.ending, life.grant) == (Stage.SUBMIT, 2, 1, None, None)
     ran = [happened(kind) for kind in (Kind.SUBMITTED, Kind.ADMITTED, Kind.RUNNING, Kind.ENDED, Kind.GONE)]
@@ -234,6 +234,12 @@ def test_waits_between_tries_double_up_to_a_limit() -> None:
     terms = Terms(backoff=timedelta(seconds=1), max_backoff=timedelta(seconds=5))
     waits = [backoff(terms, retries) / timedelta(seconds=1) for retries in (0, 1, 2, 3, 10**6)]
     assert waits == [1, 2, 4, 5, 5]
+
+
+@pytest.mark.parametrize("retries", range(101))
+def test_a_job_that_waits_for_days_can_be_tried_again_as_often_as_any(retries: int) -> None:
+    days = timedelta(days=3650)
+    assert backoff(Terms(backoff=days, max_backoff=days), retries) == days
 
 
 @dataclass

@@ -26,6 +26,7 @@ IDS = [f"{case['field']}-{at}" for at, case in enumerate(CASES)]
 FLAVOURS = {"flavour1": {CPU: 2000, MEMORY: 4 * 2**30}}
 FIELDS = {
     *("type", "framework", "id", "name", "labels", "schedulingPolicy.queue", "schedulingPolicy.priority", "flavour"),
+    "annotations.paddleflow/job-ttl-seconds",
     *("limitFlavour", "fs", "extraFS", "image", "env", "command", "port", "extensionTemplate", "members"),
 }
 

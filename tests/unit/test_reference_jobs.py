@@ -9,8 +9,9 @@ import pytest
 from paddleflow.jobs.documents import read_spec
 from paddleflow.problems import InvalidArgument
 from pf_job.frameworks.registry import RULES
+from pf_job.jobs.states import STAGES, STATES, Stage
 from pf_job.specs import check, fields
-from reference import contract, frameworks, job_spec
+from reference import contract, frameworks, job_spec, states
 
 PAGE = job_spec.page(contract.read())
 PLACES = {
@@ -26,7 +27,7 @@ PLACES = {
 """Documents with room for a field, by the heading of what the field is of."""
 NOT_OURS = {"type", "hostPath"}
 """What documents may say of filesystems, and what the filesystem service knows better."""
-SAME = {"memory": "mem"}
+SAME = {"memory": "mem", "fileSystem": "fs", "extraFileSystems": "extraFS"}
 """Another name for one that is told."""
 LIMITS = {
     "name": check.NAME_LENGTH,
@@ -83,3 +84,11 @@ def test_all_roles_of_all_frameworks_are_told() -> None:
     for framework, rules in RULES.items():
         chapter = page.partition(f"\n## {frameworks.NAMES[framework]}\n")[2].partition("\n## ")[0]
         assert all(f"`{rule.role}`" in chapter for rule in rules.roles)
+
+
+def test_every_state_and_stage_of_a_job_is_told_with_what_may_follow() -> None:
+    page = states.page().partition("## Job")[2]
+    arrows = {tuple(line.split(" --> ")) for line in re.findall(r"^    (\w+ --> \w+)$", page, flags=re.MULTILINE)}
+    assert arrows == {(before, after) for before, following in STATES.items() for after in following}
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", page, flags=re.MULTILINE))
+    assert {stage: row.count(": ") for stage, row in rows.items()} == {stage: len(STAGES[stage]) for stage in Stage}

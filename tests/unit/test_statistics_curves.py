@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -164,3 +165,12 @@ def test_replicas_together_use_what_each_does() -> None:
     assert (found.total, found.average, found.peak, found.asked) == (30, 2, 3, 4)
     assert together([first]) == first.summaries
     assert together([]) == {}
+
+
+def test_a_replica_that_is_started_again_asks_for_no_more() -> None:
+    steps = Grid(0, SECOND, 20)
+    first = _metered(0, cpu((0, 0), (10, 10)), steps, 2)
+    again = replace(first, key=replace(first.key, restart=1))
+    other = _metered(1, cpu((0, 0), (10, 10)), steps, 2)
+    found = together([first, again, other])[Metric.CPU]
+    assert (found.total, found.asked) == (30, 4)

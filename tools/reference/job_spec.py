@@ -47,6 +47,8 @@ member. Others have no field:
 | `PF_MOUNT_PATH` | job, member | `NONE`: replicas do not start in their filesystem |
 | `PF_JOB_MODE` | job | `PS` or `Collective`; must be what the members make it |
 
+So does an annotation of the job: `paddleflow/job-ttl-seconds` says in seconds what `limits.kept` says.
+
 What every replica is told is in [Frameworks](frameworks.md#what-every-replica-is-told).
 """
 SECTIONS: Sequence[tuple[str, str, str]] = (

@@ -35,7 +35,7 @@ def list_records(
     invocation: Invocation, maxsize: int, marker: str, actor: str, subject: str, since: str | None, service: str
 ) -> None:
     """List changes, newest first. Each service keeps a record of its own."""
-    start = moment(since, datetime.now(UTC)) if since else BEGINNING
+    start = moment("since", since, datetime.now(UTC)) if since else BEGINNING
     page = invocation.paddleflow().audit.page(
         maxsize, marker, actor=actor, subject=subject, since=start, service=service
     )

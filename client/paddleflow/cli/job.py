@@ -72,9 +72,9 @@ def list_jobs(
         "name_prefix": prefix,
     }
     if timestamp:
-        chosen["updated_since"] = epoch_moment(timestamp, datetime.now(UTC))
+        chosen["updated_since"] = epoch_moment("timestamp", timestamp, datetime.now(UTC))
     if starttime:
-        chosen["started_since"] = epoch_moment(starttime, datetime.now(UTC))
+        chosen["started_since"] = epoch_moment("starttime", starttime, datetime.now(UTC))
     paddleflow, printer = invocation.paddleflow(), invocation.printer
     if watching:
         print_changes(paddleflow.jobs.watch(queue=queue), lambda each: matches(each, chosen), printer)

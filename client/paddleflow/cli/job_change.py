@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,14 +12,22 @@ import click
 from paddleflow.cli.completion import complete_known_job
 from paddleflow.cli.failure import sentence
 from paddleflow.cli.finding import suggesting
+from paddleflow.cli.job_reading import read_job
 from paddleflow.cli.job_submit import PRIORITIES
 from paddleflow.cli.job_tables import whole_table
 from paddleflow.cli.job_wait import wait_for
 from paddleflow.cli.table import Form
 from paddleflow.cli.verbs import Invocation, Verb, pass_invocation
-from paddleflow.models.job_specs import JobSpec, Priority
+from paddleflow.models.job_specs import Priority
 from paddleflow.models.jobs import Job, JobChanges, JobType
-from paddleflow.problems import InvalidArgument, Problem, Unauthenticated, Unavailable, Violation
+from paddleflow.problems import (
+    InvalidArgument,
+    NotFound,
+    PermissionDenied,
+    Problem,
+    Unauthenticated,
+    Unavailable,
+)
 from paddleflow.quantity import parse_pairs
 
 if TYPE_CHECKING:
@@ -45,7 +51,7 @@ def create(invocation: Invocation, what: tuple[str, ...], dry_run: bool, waiting
     kind, path = _kind_and_path(what)
     source = "the input" if path == "-" else path
     with _by_line(source):
-        spec = _read(path)
+        spec = read_job(path, lambda spec: invocation.paddleflow().jobs.validate(spec, type=kind))
         paddleflow, printer = invocation.paddleflow(), invocation.printer
         made = (paddleflow.jobs.validate if dry_run else paddleflow.jobs.create)(spec, type=kind)
     if dry_run and printer.form is Form.YAML:
@@ -133,28 +139,17 @@ def _kind_and_path(what: tuple[str, ...]) -> tuple[JobType, str]:
             raise click.UsageError("Say one FILE, and before it, if you like, its TYPE.")
 
 
-def _read(path: str) -> JobSpec:
-    from paddleflow.jobs.documents import read_spec  # noqa: PLC0415 -- few commands need it
-    from paddleflow.wire.job_specs import spec_from_wire  # noqa: PLC0415 -- as above
-
-    try:
-        text = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-    except OSError as error:
-        raise InvalidArgument.of(Violation("file", f"{path} cannot be read: {error.strerror}")) from error
-    return spec_from_wire(read_spec(text))
-
-
 @contextmanager
 def _by_line(source: str) -> Iterator[None]:
     """Tells each of several things that are wrong with a document in a line of its own."""
     try:
         yield
-    except InvalidArgument as problem:
+    except (InvalidArgument, NotFound, PermissionDenied) as problem:
         if len(problem.violations) < 2:
             raise
         lines = [f"  {wrong.field}: {wrong.description}" for wrong in problem.violations]
         message = "\n".join([f"{len(lines)} things are wrong with {source}:", *lines])
-        raise InvalidArgument(message, violations=problem.violations) from problem
+        raise type(problem)(message, violations=problem.violations) from problem
 
 
 def _pairs(what: str, texts: Sequence[str]) -> dict[str, str | None]:

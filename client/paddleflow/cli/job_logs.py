@@ -15,11 +15,13 @@ from paddleflow.cli.parameters import moment
 from paddleflow.cli.table import Form
 from paddleflow.cli.verbs import Invocation, Verb, pass_invocation
 from paddleflow.models.job_specs import Role
+from paddleflow.models.jobs import JobState
 from paddleflow.models.logs import LogChunk, LogOptions
 from paddleflow.original import member
+from paddleflow.original_logs import MOST_LINES
 
-MOST_LINES = 1_000_000
 LARGEST = 2**31 - 1
+WAITING = (JobState.INIT, JobState.PENDING)
 
 
 @click.command("logs", cls=Verb)
@@ -70,9 +72,9 @@ def logs(
     if head is not None:
         options["max_lines"] = head
     if since is not None:
-        options["since"] = moment(since, datetime.now(UTC))
+        options["since"] = moment("since", since, datetime.now(UTC))
     if until is not None:
-        options["until"] = moment(until, datetime.now(UTC))
+        options["until"] = moment("until", until, datetime.now(UTC))
     print_log(invocation, id, options)
 
 
@@ -80,7 +82,10 @@ def print_log(invocation: Invocation, id_: str, options: LogOptions) -> None:
     """What was written, in the form that was asked for."""
     paddleflow = invocation.paddleflow()
     with suggesting(paddleflow, id_):
-        several = "index" not in options and bool(paddleflow.jobs.get(id_).spec.members)
+        job = paddleflow.jobs.get(id_)
+        if job.state in WAITING and "attempt" not in options:
+            click.echo(f"it is {job.state}, and has not begun; `paddleflow job explain {id_}` says why", err=True)
+        several = "index" not in options and bool(job.spec.members)
         _print(invocation.printer.form, paddleflow.logs.read(id_, **options), several=several)
 
 

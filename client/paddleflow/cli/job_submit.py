@@ -30,7 +30,7 @@ class SubmitOptions(TypedDict):
 
     name: str
     queue: str
-    priority: str
+    priority: str | None
     flavour: str
     cpu: str | None
     mem: str | None
@@ -47,8 +47,7 @@ _OPTIONS = (
     click.option(
         "-p",
         "--priority",
-        default="",
-        type=click.Choice(["", *PRIORITIES], case_sensitive=False),
+        type=click.Choice(PRIORITIES, case_sensitive=False),
         metavar=f"[{'|'.join(PRIORITIES)}]",
         help="Among the jobs of its queue.",
     ),
@@ -101,7 +100,7 @@ def read_spec(command: Iterable[str], options: SubmitOptions, environ: Mapping[s
     return JobSpec(
         name=options["name"],
         queue=options["queue"],
-        priority=Priority(options["priority"].upper()),
+        priority=Priority((options["priority"] or "").upper()),
         flavour=read_flavour(options["flavour"], options["cpu"], options["mem"], options["gpu"]),
         fs=mounts[0] if mounts else None,
         extra_fs=mounts[1:],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -82,16 +83,18 @@ def _show(
     if printer.form is not Form.TABLE:
         printer.table(Table(headings, rows))
         return
-    show_lines(_lines(jobs, [headings, *rows] if jobs else []), printer, watching=watching)
+    # Of what is looked at again and again a row is a line; else the whole message is told.
+    columns = shutil.get_terminal_size().columns if watching and printer.terminal else None
+    show_lines(_lines(jobs, [headings, *rows] if jobs else [], columns), printer, watching=watching)
 
 
-def _lines(jobs: Sequence[Job], table: Sequence[Sequence[Cell]]) -> Iterator[str]:
+def _lines(jobs: Sequence[Job], table: Sequence[Sequence[Cell]], columns: int | None) -> Iterator[str]:
     counts = Counter(job.state for job in jobs)
     yield "  ".join(f"{state} {counts[state]}" for state in UNFINISHED if counts[state]) or "no job runs or waits"
     rows = [[cell_text(cell) for cell in row] for row in table]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row, job in zip(rows, [None, *jobs], strict=False):
-        line = "  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip()
+        line = "  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip()[:columns]
         yield click.style(line, bold=True) if job is None else click.style(line, fg=COLOURS.get(job.state))
     if (more := len(jobs) + 1 - len(rows)) > 0 and rows:
         yield f"and {more} more"

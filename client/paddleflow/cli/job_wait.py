@@ -39,7 +39,7 @@ def wait(invocation: Invocation, ids: tuple[str, ...], timeout: str | None) -> N
     That of a job is 0 if it succeeded, else that of the replica that failed first, or 128 and the number of the signal
     that ended it, else 1. If the time is over, it is 124, and if the waiting is interrupted, 130; the jobs go on.
     """
-    patience = duration(timeout) if timeout is not None else None
+    patience = duration("timeout", timeout) if timeout is not None else None
     paddleflow, wanted = invocation.paddleflow(), tuple(dict.fromkeys(ids))
     if len(wanted) > 1:
         for id_ in wanted:
@@ -81,11 +81,13 @@ def exit_status(job: Job, tasks: Iterable[Task]) -> int:
 
 def _last(paddleflow: PaddleFlow, id_: str) -> Job:
     """The job once it is over; tells of each change before."""
+    told = ""
     with _progress() as tell:
         for job in paddleflow.jobs.follow(id_):
             if job.state.over:
                 return job
-            tell(_words(job))
+            if (words := _words(job)) != told:
+                tell(told := words)
     raise JobNotFound(f"no job {id_!r}")
 
 

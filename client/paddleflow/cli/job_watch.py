@@ -27,21 +27,22 @@ LEFT = "left"
 
 
 def print_changes(items: Iterable[WatchItem[Job]], chosen: Callable[[Job], bool], printer: Printer) -> None:
-    """Prints the changes of the chosen jobs until the watch ends."""
-    known: set[str] = set()
+    """Prints the changes of the chosen jobs until the watch ends; people are not told the same twice."""
+    known: dict[str, tuple[str, ...]] = {}
     for item in items:
         match item:
             case Reset():
                 known.clear()
                 click.echo("the server told to start over: all jobs follow anew", err=True)
             case Change(ChangeKind.DELETED as kind, job) if job.id in known:
-                known.discard(job.id)
+                del known[job.id]
                 printer.line(line_of(str(kind), job, printer.form))
             case Change(kind, job) if chosen(job):
-                known.add(job.id)
-                printer.line(line_of(str(kind), job, printer.form))
+                before, known[job.id] = known.get(job.id), _seen(job)
+                if printer.form is not Form.TABLE or known[job.id] != before:
+                    printer.line(line_of(str(kind), job, printer.form))
             case Change(_, job) if job.id in known:
-                known.discard(job.id)
+                del known[job.id]
                 printer.line(line_of(LEFT, job, printer.form))
 
 
@@ -79,6 +80,11 @@ def line_of(event: str, job: Job, form: Form) -> str:
             word = event if event in (LEFT, ChangeKind.DELETED) else str(job.state)
             state = click.style(f"{word:<11}", fg=COLOURS.get(job.state))
             return f"{clock}  {state}  {job.id}  {_name(job)}queue {job.queue}  {job.message}".rstrip()
+
+
+def _seen(job: Job) -> tuple[str, ...]:
+    """What people see of a job when it changes."""
+    return str(job.state), _name(job), job.queue, job.message
 
 
 def _name(job: Job) -> str:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from typing import NoReturn, TypedDict, Unpack
 
 import click
 
 from paddleflow.cli.completion import complete_cluster, complete_known_job
-from paddleflow.cli.job_logs import MOST_LINES, print_log
+from paddleflow.cli.job_logs import print_log
 from paddleflow.cli.verbs import F, Invocation, Noun, pass_invocation
 from paddleflow.models.clusters import ClusterType
 from paddleflow.models.logs import LogOptions
+from paddleflow.original_logs import LINES, MOST_LINES, SIZE, limited, size_of
 from paddleflow.problems import NotServed
 
-UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
-_SIZE = re.compile(r"([0-9]{1,12})([KMG]?)B?", re.IGNORECASE)
+WHAT_CAN = "`paddleflow job logs JOBID` reads what a job has written"
 
 
 class Limits(TypedDict):
@@ -33,11 +32,11 @@ def limits(function: F) -> F:
         "-l",
         "--line_limit",
         type=click.IntRange(1, MOST_LINES),
-        default=1000,
+        default=LINES,
         show_default=True,
         help="So many lines of each replica.",
     )
-    size = click.option("-s", "--size_limit", default="100M", show_default=True, help="So many bytes of each replica.")
+    size = click.option("-s", "--size_limit", default=SIZE, show_default=True, help="So many bytes of each replica.")
     return tail(lines(size(function)))
 
 
@@ -57,6 +56,18 @@ def any_framework(function: F) -> F:
 @click.group(cls=Noun)
 def log() -> None:
     """Read what was written."""
+
+
+@log.command("show")
+@click.argument("runid")
+@click.option("-j", "--jobid", help="Only this job of it.")
+@click.option("-ps", "--pagesize", help="Lines of a page.")
+@click.option("-pn", "--pageno", help="Which page.")
+@click.option("-fp", "--logfileposition", type=click.Choice(["begin", "end"]), help="Where to begin.")
+def show(jobid: str | None, **_: object) -> NoReturn:
+    """Print what the jobs of a run have written. There are no runs yet: it says what can be read."""
+    can = f"`paddleflow job logs {jobid}` reads what this job has written" if jobid else WHAT_CAN
+    raise NotServed(f"runs of pipelines are not served yet; {can}")
 
 
 @log.command("job")
@@ -104,10 +115,9 @@ def showlimit(
 
 
 def _options(told: Limits) -> LogOptions:
-    options: LogOptions = {"max_bytes": _size(told["size_limit"]), "max_lines": told["line_limit"]}
-    if told["readfromtail"]:
-        options["tail_lines"] = told["line_limit"]
-    return options
+    if (size := size_of(told["size_limit"])) is None:
+        raise click.UsageError(f"{told['size_limit']!r} is not a size; write a number of bytes, or 100M.")
+    return limited(told["line_limit"], size, from_tail=bool(told["readfromtail"]))
 
 
 def _refuse(invocation: Invocation, clustername: str) -> NoReturn:
@@ -120,11 +130,4 @@ def _refuse(invocation: Invocation, clustername: str) -> NoReturn:
         why = f"cluster[{clustername}] is no Kubernetes cluster"
     else:
         why = "there is no Kubernetes cluster"
-    raise NotServed(f"{why}; `paddleflow job logs JOBID` reads what a job has written")
-
-
-def _size(text: str) -> int:
-    found = _SIZE.fullmatch(text)
-    if found is None or not int(found[1]):
-        raise click.UsageError(f"{text!r} is not a size; write a number of bytes, or 100M.")
-    return int(found[1]) * UNITS[found[2].upper()]
+    raise NotServed(f"{why}; {WHAT_CAN}")

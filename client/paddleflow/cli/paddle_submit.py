@@ -61,7 +61,7 @@ def submit(paddleflow: PaddleFlow, spec: JobSpec, package: Package, place: Place
 @contextmanager
 def progress(package: Package) -> Iterator[Callable[[int], None]]:
     """Says how much of it is stored: by a bar on a terminal, else in a line now and then."""
-    label = f"storing {len(package.files)} files, {_size(package.size)}"
+    label = f"storing {len(package.files)} file{'s' if len(package.files) > 1 else ''}, {_size(package.size)}"
     if sys.stderr.isatty():
         with click.progressbar(length=package.size, label=label, file=sys.stderr) as bar:
             yield bar.update

@@ -62,15 +62,15 @@ def _scalars(text: str | None) -> dict[str, str]:
     return pairs
 
 
-def duration(text: str) -> timedelta:
-    """The time that ``90m``, ``12h``, ``30d`` or ``1h30m`` lasts."""
+def duration(field: str, text: str) -> timedelta:
+    """The time that ``90m``, ``12h``, ``30d`` or ``1h30m`` lasts, given in this field."""
     parts = _DURATION.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise InvalidArgument.of(Violation("duration", f"{text!r} is not a duration such as 90m, 12h or 30d"))
+        raise InvalidArgument.of(Violation(field, f"{text!r} is not a duration such as 90s, 12h or 30d"))
     try:
         return timedelta(seconds=sum(int(number) * _SECONDS[unit] for number, unit in parts))
     except OverflowError as error:
-        raise InvalidArgument.of(Violation("duration", f"{text!r} is longer than can be counted")) from error
+        raise InvalidArgument.of(Violation(field, f"{text!r} is longer than can be counted")) from error
 
 
 def lasting(time: timedelta) -> str:
@@ -83,22 +83,22 @@ def lasting(time: timedelta) -> str:
     return "".join(parts) or "0s"
 
 
-def moment(text: str, now: datetime) -> datetime:
-    """The moment of ``2026-05-01``, ``2026-05-01T12:00:00+02:00``, or so long ago as ``2h`` says."""
+def moment(field: str, text: str, now: datetime) -> datetime:
+    """The moment of ``2026-05-01``, ``2026-05-01T12:00:00+02:00``, or so long ago as ``2h`` says; of this field."""
     try:
         if _DURATIONS.fullmatch(text):
-            return now - duration(text)
+            return now - duration(field, text)
         told = datetime.fromisoformat(text)
         return told if told.tzinfo else told.astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise InvalidArgument.of(
-            Violation("moment", f"{text!r} is neither a moment such as 2026-05-01T12:00:00 nor a duration such as 2h")
+            Violation(field, f"{text!r} is neither a moment such as 2026-05-01T12:00:00 nor a duration such as 2h")
         ) from error
 
 
-def epoch_moment(text: str, now: datetime) -> datetime:
+def epoch_moment(field: str, text: str, now: datetime) -> datetime:
     """As `moment`, and in seconds since the epoch."""
-    return datetime.fromtimestamp(int(text), UTC) if _EPOCH.fullmatch(text) else moment(text, now)
+    return datetime.fromtimestamp(int(text), UTC) if _EPOCH.fullmatch(text) else moment(field, text, now)
 
 
 def password(given: str | None, prompt: str, *, confirm: bool) -> str:

@@ -56,8 +56,8 @@ def replay(
     chosen = Chosen(
         queuename,
         job,
-        _micros(moment(since, now)) if since else None,
-        _micros(moment(until, now)) if until else None,
+        _micros(moment("since", since, now)) if since else None,
+        _micros(moment("until", until, now)) if until else None,
     )
     tally, printer = Tally(), invocation.printer
     for event in _watched(_replayer()(path), path, quiet=printer.terminal and not summary):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime, timedelta
 
 import click
@@ -16,6 +17,7 @@ from paddleflow.cli.verbs import Invocation, Noun, pass_invocation
 from paddleflow.models.statistics import CardTimeFilter, CardTimeGroup, TaskSeries, UsageOptions
 
 ALL_ATTEMPTS = -1
+NOTHING = "nothing is known of what it used: it has not begun, did not run at that time, or its logs are gone"
 WHEN = "2h (ago), 2026-05-01T12:00:00, 1777593600"
 
 
@@ -53,9 +55,9 @@ def job(
     options: UsageOptions = {"attempt": ALL_ATTEMPTS if all_attempts else attempt or 0}
     now = datetime.now(UTC)
     if start is not None:
-        options["start"] = epoch_moment(start, now)
+        options["start"] = epoch_moment("start", start, now)
     if end is not None:
-        options["end"] = epoch_moment(end, now)
+        options["end"] = epoch_moment("end", end, now)
     paddleflow, printer = invocation.paddleflow(), invocation.printer
     with suggesting(paddleflow, id):
         if detail:
@@ -64,7 +66,7 @@ def job(
         found = paddleflow.statistics.job(id, **options)
     table = statistics_table(found, exact=printer.form.structured)
     if not table.rows and not printer.form.structured:
-        click.echo("nothing is known of what it used: it has not begun, or its logs are gone", err=True)
+        click.echo(NOTHING, err=True)
         return
     printer.table(table)
     for note in found.notes:
@@ -111,9 +113,9 @@ def card_time(
     chosen: CardTimeFilter = {"queues": _names(queues), "users": _names(users)}
     now, group = datetime.now(UTC), CardTimeGroup(by)
     if start is not None:
-        chosen["start"] = epoch_moment(start, now)
+        chosen["start"] = epoch_moment("start", start, now)
     if end is not None:
-        chosen["end"] = epoch_moment(end, now)
+        chosen["end"] = epoch_moment("end", end, now)
     page = invocation.paddleflow().statistics.card_time_page(group, maxsize, marker, **chosen)
     printer = invocation.printer
     table = card_time_table(page.items, group, whole=printer.form.structured)
@@ -122,20 +124,21 @@ def card_time(
 
 def _print_series(tasks: list[TaskSeries], printer: Printer) -> None:
     if printer.form is Form.TABLE and printer.terminal:
-        for line in series_lines(tasks, drawing=printer.drawing):
+        columns = shutil.get_terminal_size().columns
+        for line in series_lines(tasks, drawing=printer.drawing, columns=columns):
             printer.line(line)
     else:
         printer.table(series_table(tasks))
     if any(task.coarser for task in tasks):
         click.echo("the steps are longer than asked for: there are at most 1000", err=True)
     if not any(task.values for task in tasks):
-        click.echo("nothing is known of what it used: it has not begun, or its logs are gone", err=True)
+        click.echo(NOTHING, err=True)
 
 
 def _step(text: str | None) -> timedelta | None:
     if text is None:
         return None
-    return timedelta(seconds=int(text)) if text.isdecimal() and len(text) < 10 else duration(text)
+    return timedelta(seconds=int(text)) if text.isdecimal() and len(text) < 10 else duration("step", text)
 
 
 def _names(text: str) -> list[str]:

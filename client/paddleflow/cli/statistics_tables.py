@@ -21,8 +21,10 @@ from paddleflow.original import original_time
 
 WHOLE = "all"
 """What stands in place of a replica."""
-WIDTH = 60
+MOST_BARS, FEWEST_BARS = 60, 10
 """Columns of a line of bars."""
+WORDS = 40
+"""Columns that stand behind the bars at most."""
 SIZES = (("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
 HOUR = 3_600
 GIB = 2**30
@@ -73,8 +75,10 @@ def series_table(tasks: Sequence[TaskSeries]) -> Table:
     return Table(["task", "timestamp", *(str(metric) for metric in metrics)], rows)
 
 
-def series_lines(tasks: Sequence[TaskSeries], *, drawing: bool) -> Iterator[str]:
-    """A line of bars for each replica and metric."""
+def series_lines(tasks: Sequence[TaskSeries], *, drawing: bool, columns: int) -> Iterator[str]:
+    """A line of bars for each replica and metric, in so many columns unless they are too few."""
+    longest = max((len(metric) for task in tasks for metric in task.values), default=0)
+    room = min(MOST_BARS, max(FEWEST_BARS, columns - longest - WORDS))
     for task in tasks:
         steps = max(map(len, task.values.values()), default=0)
         until = task.start + steps * task.step
@@ -82,9 +86,9 @@ def series_lines(tasks: Sequence[TaskSeries], *, drawing: bool) -> Iterator[str]
         for metric, values in task.values.items():
             known = [value for value in values if value is not None]
             if known:
-                bars = sparkline(values, WIDTH, FINE if drawing else PLAIN)
+                bars = sparkline(values, room, FINE if drawing else PLAIN)
                 mean, peak = readable(metric, sum(known) / len(known)), readable(metric, max(known))
-                yield f"  {metric:<18}  {bars:<{min(WIDTH, steps)}}  average {mean}  peak {peak}"
+                yield f"  {metric:<{longest}}  {bars}  average {mean}  peak {peak}"
 
 
 def card_time_table(found: Sequence[CardTime], group: CardTimeGroup, *, whole: bool) -> Table:
@@ -160,7 +164,12 @@ def _steps(task: TaskSeries, metrics: Sequence[Metric]) -> Iterator[list[Cell]]:
         moment = (task.start + number * task.step).astimezone(UTC)
         values = [task.values[metric][number] if metric in task.values else None for metric in metrics]
         if any(value is not None for value in values):
-            yield [task_name(task), _stamp(moment), *map(_number, values)]
+            yield [task_name(task), _stamp(moment), *map(_step, metrics, values)]
+
+
+def _step(metric: Metric, value: float | None) -> float | None:
+    """Bytes are whole: parts of them come of dividing only."""
+    return round(value) if metric in BYTES and value is not None else _number(value)
 
 
 def _stamp(moment: datetime) -> float:

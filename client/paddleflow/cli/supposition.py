@@ -66,8 +66,8 @@ def _workload(told: object, place: str, user: str) -> Workload:
         user=str(fields.get("user", user)),
         roles=_roles(fields, place),
         priority=number(fields, "priority", place, 0),
-        grace_period=duration(str(fields.get("gracePeriod", "0s"))),
-        min_run_time=duration(str(fields.get("minRunTime", "0s"))),
+        grace_period=duration(f"{place}.gracePeriod", str(fields.get("gracePeriod", "0s"))),
+        min_run_time=duration(f"{place}.minRunTime", str(fields.get("minRunTime", "0s"))),
     )
 
 

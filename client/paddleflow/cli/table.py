@@ -6,7 +6,9 @@ import json
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
+from math import isfinite
 from typing import TypeAlias
 
 Cell: TypeAlias = "str | int | float | bool | Mapping[str, Cell] | Sequence[Cell] | None"
@@ -70,13 +72,17 @@ def cell_text(cell: Cell) -> str:
             return ""
         case bool():
             return "yes" if cell else "no"
+        case float() if isfinite(cell):
+            # Never with an exponent: 7.9e-05 looks larger than it is.
+            return format(Decimal(repr(cell)), "f")
         case str() | int() | float():
             return str(cell)
         case Mapping():
             nested = any(isinstance(value, Mapping | list | tuple) for value in cell.values())
             return json.dumps(cell, indent=4) if nested else ", ".join(f"{key}={cell_text(cell[key])}" for key in cell)
         case _:
-            return ", ".join(cell_text(each) for each in cell)
+            nested = any(isinstance(each, Mapping | list | tuple) for each in cell)
+            return json.dumps(cell, indent=4) if nested else ", ".join(cell_text(each) for each in cell)
 
 
 def width(text: str) -> int:

@@ -28,7 +28,7 @@ def create(invocation: Invocation, description: str, lifetime: str | None, usern
 
     DESCRIPTION says what the token is for. Use the secret as PADDLEFLOW_TOKEN, or as `token` in the configuration.
     """
-    lasting = duration(lifetime) if lifetime else None
+    lasting = duration("lifetime", lifetime) if lifetime else None
     made = invocation.paddleflow().tokens.create(description, lifetime=lasting, user=username)
     printer = invocation.printer
     if printer.form.structured:

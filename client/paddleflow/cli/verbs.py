@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 OUTPUT = ("-o", "--output")
+SENTENCE = 400
+"""Characters of the longest sentence in a list of commands."""
 
 
 @dataclass(slots=True)
@@ -123,6 +125,12 @@ class Noun(click.Group):
             meant = f" Did you mean {' or '.join(near)}?" if near else f" There are {', '.join(known)}."
             ctx.fail(f"No such command {args[0]!r}.{meant}")
         return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Each command with its whole first sentence, in as many lines as it takes."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, each.get_short_help_str(SENTENCE)) for name, each in found if each])
 
 
 def _is_text(value: str) -> bool:

@@ -104,7 +104,7 @@ def decisions(
     """List what was decided, newest first: who was admitted, told to leave, sent back, or held."""
     chosen: DecisionFilter = {"queue": queuename, "job_id": job, "kinds": [DecisionKind(each) for each in kind]}
     if since:
-        chosen["since"] = moment(since, datetime.now(UTC))
+        chosen["since"] = moment("since", since, datetime.now(UTC))
     page = invocation.paddleflow().workloads.decision_page(maxsize, marker, **chosen)
     invocation.printer.list(decision_table(page.items), "decision", page.next_token)
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from paddleflow.compat.answers import answer, list_answer
 from paddleflow.compat.infos import ClusterInfo, FlavourInfo, FSInfo, GrantInfo, QueueInfo, UserInfo
 from paddleflow.compat.jobs import JobCalls
+from paddleflow.compat.logs import LogCalls
 from paddleflow.compat.statistics import StatisticsCalls
 from paddleflow.config import server_address
 from paddleflow.connection import Connection
@@ -36,7 +37,7 @@ from paddleflow.sync import PaddleFlow
 Words = Mapping[str, str]
 
 
-class Client(JobCalls, StatisticsCalls):
+class Client(JobCalls, LogCalls, StatisticsCalls):
     """A user on a server. No method raises for what the server refuses, or for a server that does not answer."""
 
     def __init__(

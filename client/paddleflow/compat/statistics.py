@@ -24,7 +24,6 @@ class StatisticsCalls:
         _require_no_run(run_id)
         return StatisticsJobInfo.of(self._paddleflow.statistics.job(job_id))
 
-    @answer
     def get_statistics_detail(
         self,
         job_id: str,
@@ -32,8 +31,15 @@ class StatisticsCalls:
         end: int | str | None = None,
         step: int | None = None,
         run_id: str | None = None,
+    ) -> tuple[bool, StatisticsJobDetailInfo | str, bool]:
+        """What each replica used, step by step; a step is so many seconds. The third value is `truncated` again."""
+        ok, found = self._detail(job_id, start, end, step, run_id)
+        return ok, found, isinstance(found, StatisticsJobDetailInfo) and found.truncated
+
+    @answer
+    def _detail(
+        self, job_id: str, start: int | str | None, end: int | str | None, step: int | None, run_id: str | None
     ) -> StatisticsJobDetailInfo:
-        """What each replica used, step by step; a step is so many seconds."""
         _require_no_run(run_id)
         options: UsageOptions = {}
         if start:

@@ -6,7 +6,8 @@ is empty (null, an empty text, list or object) means the same as what is not the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from google.protobuf.struct_pb2 import Struct
@@ -42,22 +43,40 @@ ROLE_WORDS = ROLES | {
 
 _WORK = (
     *("labels", "annotations", "schedulingPolicy", "flavour", "limitFlavour", "fs", "extraFS", "image", "env"),
-    *("secretEnv", "command", "args", "port", "extensionTemplate"),
+    *("secretEnv", "command", "args", "port", "extensionTemplate", "fileSystem", "extraFileSystems"),
 )
 _JOB = ("id", "name", "framework", "members", "retry", "limits", *_WORK)
 _MEMBER = ("role", "replicas", "maxReplicas", "replicaStep", *_WORK)
 _FLAVOUR = ("name", "cpu", "mem", "memory", "scalarResources")
+_GPU = "write scalarResources: {nvidia.com/gpu: 1}"
+_ACCELERATORS = {"gpu": _GPU, "gpus": _GPU, "nvidia.com/gpu": _GPU}
+"""What people write into a flavour."""
 # What kind of filesystem it is, and where it lies, is the filesystem service's to say.
 _MOUNT = ("id", "name", "mountPath", "subPath", "readOnly", "type", "hostPath")
 
 
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a document says, as far as it makes sense, and all that is wrong with it, in its order."""
+
+    spec: spec_pb2.JobSpec
+    wrong: Sequence[Violation]
+    """Each with its path, line and column."""
+
+
 def read_spec(text: bytes | str) -> spec_pb2.JobSpec:
-    """The job of a document; raises InvalidArgument with all that is wrong, each with its path, line and column."""
+    """The job of a document; raises InvalidArgument with all that is wrong."""
+    read = read_all(text)
+    if read.wrong:
+        raise InvalidArgument.of(*read.wrong)
+    return read.spec
+
+
+def read_all(text: bytes | str) -> Read:
+    """The document; raises InvalidArgument if it is no YAML."""
     reader = Reader()
     spec = _spec(reader, parse(text))
-    if reader.found:
-        raise InvalidArgument.of(*_first(reader.wrong))
-    return spec
+    return Read(spec, _first(reader.wrong))
 
 
 def _first(wrong: list[Violation]) -> list[Violation]:
@@ -67,8 +86,8 @@ def _first(wrong: list[Violation]) -> list[Violation]:
 
 
 def _spec(reader: Reader, node: Node) -> spec_pb2.JobSpec:
-    if isinstance(node, Scalar):
-        reader.refuse("file", node.spot, "must be an object, with names and values")
+    if isinstance(node, Scalar) and node.value is None:
+        reader.refuse("file", node.spot, "says nothing; a job needs a command, args or an image")
     told = reader.fields(node, "", _JOB)
     return spec_pb2.JobSpec(
         id=reader.text(told.get("id"), "id"),
@@ -96,14 +115,18 @@ def _member(reader: Reader, node: Node, path: str) -> spec_pb2.Member:
 
 def _work(reader: Reader, told: Mapping[str, Node], place: str) -> dict[str, Any]:
     """What a job and a member have in common."""
-    extra_fs = [_mount(reader, item, path) for path, item in reader.items(told.get("extraFS"), f"{place}extraFS")]
+    fs, extra = (
+        _word(reader, told, place, "fs", "fileSystem"),
+        _word(reader, told, place, "extraFS", "extraFileSystems"),
+    )
+    extra_fs = [_mount(reader, item, path) for path, item in reader.items(told.get(extra), f"{place}{extra}")]
     return {
         "labels": reader.texts(told.get("labels"), f"{place}labels"),
         "annotations": reader.texts(told.get("annotations"), f"{place}annotations"),
         "scheduling_policy": _policy(reader, told.get("schedulingPolicy"), f"{place}schedulingPolicy"),
         "flavour": _flavour(reader, told.get("flavour"), f"{place}flavour"),
         "limit_flavour": _limit(reader, told.get("limitFlavour"), f"{place}limitFlavour"),
-        "fs": _mount(reader, told.get("fs"), f"{place}fs"),
+        "fs": _mount(reader, told.get(fs), f"{place}{fs}"),
         "extra_fs": [mount for mount in extra_fs if mount],
         "image": reader.text(told.get("image"), f"{place}image"),
         "env": reader.texts(told.get("env"), f"{place}env"),
@@ -115,6 +138,13 @@ def _work(reader: Reader, told: Mapping[str, Node], place: str) -> dict[str, Any
     }
 
 
+def _word(reader: Reader, told: Mapping[str, Node], place: str, name: str, older: str) -> str:
+    """The one of two names that a document has for the same."""
+    if name in told and older in told:
+        reader.refuse(f"{place}{older}", told[older].spot, f"is the same as {name}, which is there too")
+    return older if older in told else name
+
+
 def _policy(reader: Reader, node: Node | None, path: str) -> spec_pb2.SchedulingPolicy | None:
     told = reader.fields(node, path, ("queue", "priority"))
     if not told:
@@ -124,7 +154,7 @@ def _policy(reader: Reader, node: Node | None, path: str) -> spec_pb2.Scheduling
 
 
 def _flavour(reader: Reader, node: Node | None, path: str) -> spec_pb2.Flavour | None:
-    told = reader.fields(node, path, _FLAVOUR)
+    told = reader.fields(node, path, _FLAVOUR, _ACCELERATORS)
     if not told:
         return None
     if "mem" in told and "memory" in told:

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
-from google.protobuf.json_format import MessageToDict
 
 from paddleflow.documents.nodes import meaning
 from paddleflow.job.v1 import spec_pb2
 from paddleflow.jobs.documents import FRAMEWORKS, NO_LIMIT, PRIORITIES, ROLES
 from paddleflow.quantity import CPU, MEMORY, format_amount
+from paddleflow.structs import plain
 
 WIDTH = 120
 
@@ -74,20 +74,20 @@ def _member(member: spec_pb2.Member) -> dict[str, Any]:
 def _work(message: spec_pb2.JobSpec | spec_pb2.Member) -> dict[str, Any]:
     policy = message.scheduling_policy
     return {
-        "labels": dict(message.labels),
-        "annotations": dict(message.annotations),
+        "labels": dict(sorted(message.labels.items())),
+        "annotations": dict(sorted(message.annotations.items())),
         "schedulingPolicy": _said({"queue": policy.queue, "priority": _PRIORITY_WORDS.get(policy.priority, "")}),
         "flavour": _flavour(message.flavour),
         "limitFlavour": _limit(message.limit_flavour),
         "fs": _mount(message.fs),
         "extraFS": [_mount(mount) for mount in message.extra_fs],
         "image": message.image,
-        "env": dict(message.env),
-        "secretEnv": {name: _said({"file": told.file}) for name, told in message.secret_env.items()},
+        "env": dict(sorted(message.env.items())),
+        "secretEnv": {name: _said({"file": told.file}) for name, told in sorted(message.secret_env.items())},
         "command": message.command,
         "args": list(message.args),
         "port": message.port,
-        "extensionTemplate": MessageToDict(message.extension_template),
+        "extensionTemplate": plain(message.extension_template),
     }
 
 

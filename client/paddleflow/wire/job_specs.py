@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any, TypeVar, cast
 
 from google.protobuf.duration_pb2 import Duration
-from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from google.protobuf.struct_pb2 import Struct
 
@@ -25,6 +24,7 @@ from paddleflow.models.job_specs import (
     TimeLimits,
     Work,
 )
+from paddleflow.structs import plain
 from paddleflow.wire.base import EnumCodec, amounts_from_wire, amounts_to_wire, build, duration_to_wire
 
 M = TypeVar("M", spec_pb2.JobSpec, spec_pb2.Member)
@@ -120,7 +120,7 @@ def _work_from_wire(message: spec_pb2.JobSpec | spec_pb2.Member) -> dict[str, An
         "command": message.command,
         "args": tuple(message.args),
         "port": message.port,
-        "extension_template": MessageToDict(message.extension_template) or None,
+        "extension_template": plain(message.extension_template) or None,
     }
 
 

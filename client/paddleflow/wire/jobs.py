@@ -124,7 +124,7 @@ def list_request(chosen: JobFilter, size: int, token: str) -> job_pb2.ListJobsRe
 def update_request(id_: str, changes: JobChanges, etag: str) -> job_pb2.UpdateJobRequest:
     """Raises InvalidArgument if there is no change."""
     if not any(changes.values()):
-        raise InvalidArgument("Nothing to change is given")
+        raise InvalidArgument("Nothing to change is given: say a priority, labels or annotations")
     labels, annotations = changes.get("labels", {}), changes.get("annotations", {})
     return build(
         job_pb2.UpdateJobRequest,

@@ -533,21 +533,27 @@ class CreateJobsRequest(_message.Message):
 
     JOBS_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    OWNERS_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """Makes a retry safe: at most 64 characters, unique to this request."""
     @_builtins.property
     def jobs(self) -> _containers.RepeatedCompositeFieldContainer[Global___Job]:
         """At most 1000. Output-only fields are ignored."""
 
+    @_builtins.property
+    def owners(self) -> _containers.RepeatedCompositeFieldContainer[Global___JobOwner]:
+        """What each of them is part of, in the same order; or none at all. Only for services."""
+
     def __init__(
         self,
         *,
         jobs: _abc.Iterable[Global___Job] | None = ...,
         request_id: _builtins.str = ...,
+        owners: _abc.Iterable[Global___JobOwner] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["jobs", b"jobs", "request_id", b"request_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["jobs", b"jobs", "owners", b"owners", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -125,7 +125,7 @@ class JobServiceServicer(object):
 
         | condition | code | reason | what to do |
         |---|---|---|---|
-        | none, or more than 1000 jobs, or two of one id | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+        | none, or more than 1000 jobs, or two of one id, or as many owners as there are no jobs | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

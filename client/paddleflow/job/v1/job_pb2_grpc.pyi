@@ -56,7 +56,7 @@ class JobServiceStub:
 
     | condition | code | reason | what to do |
     |---|---|---|---|
-    | none, or more than 1000 jobs, or two of one id | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+    | none, or more than 1000 jobs, or two of one id, or as many owners as there are no jobs | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
     """
     GetJob: _grpc.UnaryUnaryMultiCallable[_job_pb2.GetJobRequest, _job_pb2.GetJobResponse]
     """GetJob returns one job. Idempotent.
@@ -154,7 +154,7 @@ class JobServiceAsyncStub(JobServiceStub):
 
     | condition | code | reason | what to do |
     |---|---|---|---|
-    | none, or more than 1000 jobs, or two of one id | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+    | none, or more than 1000 jobs, or two of one id, or as many owners as there are no jobs | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
     """
     GetJob: _aio.UnaryUnaryMultiCallable[_job_pb2.GetJobRequest, _job_pb2.GetJobResponse]  # type: ignore[assignment]
     """GetJob returns one job. Idempotent.
@@ -261,7 +261,7 @@ class JobServiceServicer(metaclass=_abc_1.ABCMeta):
 
         | condition | code | reason | what to do |
         |---|---|---|---|
-        | none, or more than 1000 jobs, or two of one id | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+        | none, or more than 1000 jobs, or two of one id, or as many owners as there are no jobs | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
         """
 
     @_abc_1.abstractmethod

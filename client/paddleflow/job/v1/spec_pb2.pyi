@@ -300,11 +300,11 @@ class JobSpec(_message.Message):
 
     @_builtins.property
     def fs(self) -> Global___FilesystemMount:
-        """The filesystem that replicas start in."""
+        """The filesystem that replicas start in. Documents may call it `fileSystem` too, as they once did."""
 
     @_builtins.property
     def extra_fs(self) -> _containers.RepeatedCompositeFieldContainer[Global___FilesystemMount]:
-        """Further filesystems."""
+        """Further filesystems; in documents also `extraFileSystems`."""
 
     @_builtins.property
     def env(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
@@ -615,7 +615,7 @@ Global___Flavour: _TypeAlias = Flavour  # noqa: Y015
 
 @_typing.final
 class LimitFlavour(_message.Message):
-    """LimitFlavour is what a replica may use at most. Unset: as much as it takes."""
+    """LimitFlavour is what a replica may use at most. Unset: on a local cluster there is no limit, elsewhere it is as much as it takes. A resource that it does not name: as much as it takes."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -10,6 +10,7 @@ from typing import Protocol
 from paddleflow.problems import Problem, Unavailable
 from pf_job.driving.book import Book
 from pf_job.driving.crews import missing_ports, startable, with_ports
+from pf_job.driving.later import Later
 from pf_job.driving.steps import Runtimes, cluster_of
 from pf_job.jobs.crew import is_free, last_starts, members
 from pf_job.jobs.domain import Job, Task, TaskKey, TaskState
@@ -24,9 +25,6 @@ logger = logging.getLogger(__name__)
 
 PATIENCE = 0.1
 """Seconds in which most replicas are seen to run. That says as well that they were started, and saves a commit."""
-
-AGAIN_SECONDS = 1.0
-"""Until something is asked again that did not answer."""
 
 
 class Preparation(Protocol):
@@ -49,14 +47,11 @@ class Launching:
         self._clock = clock
         self._started: dict[TaskKey, float] = {}
         """When replicas were started that were not seen to begin yet."""
-        self._later: dict[str, float] = {}
-        """When to look again at jobs for which something did not answer. Until then they hold up no others."""
+        self._later = Later(clock)
 
     async def step(self) -> int:
         """Starts the replicas of jobs; tells how many got further. What does not answer is left for later."""
-        now = self._clock.monotonic()
-        self._later = {id_: time for id_, time in self._later.items() if time > now}
-        jobs = await self._book.owed(Stage.LAUNCH, Stage.RESIZE, without=self._later)
+        jobs = await self._book.owed(Stage.LAUNCH, Stage.RESIZE, without=self._later.jobs())
         last = await self._last_starts(jobs)
         crews = {job.id: members(job, last[job.id]) for job in jobs}
         waiting = {task.key for crew in crews.values() for task in crew if task.state is TaskState.PENDING}
@@ -92,7 +87,7 @@ class Launching:
                 news.append(_failed(job, problem))
             except Problem as problem:
                 logger.warning("cannot prepare a job yet", extra={"job": job.id, "why": problem.message})
-                self._leave(job.id)
+                self._later.leave(job.id)
         by_id = {job.id: job for job, _ in jobs}
         for cluster, together in launches.items():
             news += [_failed(by_id[id_], problem) for id_, problem in (await self._start(cluster, together)).items()]
@@ -117,7 +112,7 @@ class Launching:
             refusals = await self._runtimes.of(cluster).start(together)
         except Unavailable as problem:
             logger.warning("a runtime does not answer", extra={"cluster": cluster, "why": problem.message})
-            self._leave(*(launch.key.job for launch in together))
+            self._later.leave(*(launch.key.job for launch in together))
             return {}
         now = self._clock.monotonic()
         for launch in together:
@@ -129,10 +124,6 @@ class Launching:
         tasks = await self._book.tasks([refusal.key.job for refusal in refusals]) if refusals else ()
         waiting = {task.key for task in tasks if task.state is TaskState.PENDING}
         return [refusal for refusal in refusals if refusal.key in waiting]
-
-    def _leave(self, *jobs: str) -> None:
-        """Leaves jobs for later."""
-        self._later.update(dict.fromkeys(jobs, self._clock.monotonic() + AGAIN_SECONDS))
 
 
 def _launched(job: Job, last: Sequence[Task]) -> News:

@@ -14,15 +14,17 @@ from pf_job.driving import steps
 from pf_job.driving.book import Book
 from pf_job.driving.gathering import gathered
 from pf_job.driving.growing import fall_due
+from pf_job.driving.halting import Halting
 from pf_job.driving.hearing import compare
 from pf_job.driving.launching import Launching, Preparation
 from pf_job.driving.machines import MachineReports
-from pf_job.driving.ports import Admission, AttemptKey
+from pf_job.driving.ports import Admission
+from pf_job.driving.running import RunningReports
 from pf_job.driving.seeing import see
 from pf_job.driving.trying import Step, Trying
 from pf_job.jobs.domain import ENDED, Job, Task
 from pf_job.jobs.life import Life
-from pf_job.jobs.states import Stage, State
+from pf_job.jobs.states import Stage
 from pf_job.jobs.store import JobStore
 from pf_job.runtimes.port import Phase, ReplicaKey, Runtime, Sighting
 from pf_kit.clock import Clock
@@ -61,11 +63,13 @@ class Driver:
     async def run(self, hear: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Drives for ever; `hear` takes in the events of the queue service."""
         self.amiss.set()
+        running = RunningReports(self.admission)
         async with asyncio.TaskGroup() as group:
             group.create_task(hear())
+            group.create_task(Trying("report running jobs").keep_on(running.step, running.more))
             group.create_task(Trying("compare jobs with their queues").keep_on(self._compare, self.amiss.wait))
             for cluster, runtime in self.runtimes.items():
-                group.create_task(self._watch(cluster, runtime))
+                group.create_task(self._watch(cluster, runtime, running))
                 reports = MachineReports(cluster, runtime, self.admission)
                 pause = partial(asyncio.sleep, MACHINES_SECONDS)
                 group.create_task(Trying(f"report the machines of {cluster}").keep_on(reports.step, pause))
@@ -89,7 +93,7 @@ class Driver:
             "submit jobs": lambda: steps.submit(self.book, self.admission),
             "revise jobs": lambda: steps.revise(self.book, self.admission),
             "launch jobs": Launching(self.book, self.preparation, self, self.clock).step,
-            "halt jobs": lambda: steps.halt(self.book, self, self._see),
+            "halt jobs": Halting(self.book, self, self._see, self.clock).step,
             "give back": lambda: steps.give_back(self.book, self.admission),
         }
 
@@ -104,17 +108,16 @@ class Driver:
             self.amiss.set()
             raise
 
-    async def _watch(self, cluster: str, runtime: Runtime) -> None:
+    async def _watch(self, cluster: str, runtime: Runtime, running: RunningReports) -> None:
         watching = Trying(f"watch {cluster}")
-        await watching.keep_on(
-            partial(self._see_all, cluster, runtime, watching.went_well), partial(asyncio.sleep, AGAIN_SECONDS)
-        )
+        see_all = partial(self._see_all, cluster, runtime, running, watching.went_well)
+        await watching.keep_on(see_all, partial(asyncio.sleep, AGAIN_SECONDS))
 
-    async def _see_all(self, cluster: str, runtime: Runtime, well: Callable[[], None]) -> int:
+    async def _see_all(self, cluster: str, runtime: Runtime, running: RunningReports, well: Callable[[], None]) -> int:
         """Sees what a runtime tells until it tells no more; whom it does not know is lost. Says when it has seen what
         there was at first, and then each time.
         """
-        missing = await self._with_replicas(cluster)
+        missing = await self._with_replicas(cluster, running)
         listing = True
         async for sightings in gathered(runtime.watch()):
             if not sightings and listing:
@@ -122,8 +125,7 @@ class Driver:
                 sightings = [Sighting(key=key, phase=Phase.LOST) for key in missing]
             for sighting in sightings:
                 missing.pop(sighting.key, None)
-            changed = await self._see(sightings)
-            await self._report([job for job in changed if job.life.state is State.RUNNING])
+            running.note(await self._see(sightings))
             if not listing:
                 well()
         return 0
@@ -131,7 +133,7 @@ class Driver:
     async def _see(self, sightings: Sequence[Sighting]) -> Sequence[Job]:
         return await see(self.book, self.store, sightings)
 
-    async def _with_replicas(self, cluster: str) -> dict[ReplicaKey, None]:
+    async def _with_replicas(self, cluster: str, running: RunningReports) -> dict[ReplicaKey, None]:
         """The replicas that the runtime of a cluster must know."""
         found: dict[ReplicaKey, None] = {}
         async for jobs in self.book.at(WITH_REPLICAS):
@@ -139,13 +141,8 @@ class Driver:
             for task in await self.book.tasks(list(there)):
                 if _is_known(task, there[task.key.job]):
                     found[task.key] = None
-            await self._report([job for job in jobs if job.life.state is State.RUNNING])
+            running.note(jobs)
         return found
-
-    async def _report(self, jobs: Sequence[Job]) -> None:
-        running = {AttemptKey(job.id, job.life.attempt): job.life.grant.id for job in jobs if job.life.grant}
-        if running:
-            await self.admission.report_running(running)
 
     async def _forget_expired(self) -> int:
         jobs = await self.book.expired()

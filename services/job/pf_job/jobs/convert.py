@@ -80,14 +80,19 @@ def refused(problem: Problem) -> job_pb2.JobResult:
     return job_pb2.JobResult(code=problem.code, reason=problem.reason, message=problem.message)
 
 
-def drafts_of(request: job_pb2.CreateJobsRequest) -> Sequence[Draft]:
+def drafts_of(request: job_pb2.CreateJobsRequest, caller: Principal) -> Sequence[Draft]:
     """The jobs that somebody asks for. InvalidArgument if there are none, too many, or two of one id."""
     ids = [job.spec.id for job in request.jobs if job.spec.id]
     if not 0 < len(request.jobs) <= MOST_JOBS:
         raise InvalidArgument.of(Violation("jobs", f"must be 1 to {MOST_JOBS} jobs"))
     if len(ids) != len(set(ids)):
         raise InvalidArgument.of(Violation("jobs", "has two jobs of one id"))
-    return [draft_of(job) for job in request.jobs]
+    if len(request.owners) not in (0, len(request.jobs)):
+        raise InvalidArgument.of(Violation("owners", "must be as many as there are jobs, or none"))
+    parts = [part_of(owner, caller) for owner in request.owners] or [None] * len(request.jobs)
+    if len({part.key for part in parts if part}) != sum(part is not None for part in parts):
+        raise InvalidArgument.of(Violation("owners", "has two of one key"))
+    return [draft_of(job, part) for job, part in zip(request.jobs, parts, strict=True)]
 
 
 def task_message(task: Task) -> job_pb2.Task:
@@ -133,9 +138,8 @@ def draft_of(message: job_pb2.Job, part: Part | None = None) -> Draft:
     return Draft(given_spec(message.spec), job_type, message.owner, part, wrong)
 
 
-def part_of(request: job_pb2.CreateJobRequest, caller: Principal) -> Part | None:
+def part_of(owner: job_pb2.JobOwner, caller: Principal) -> Part | None:
     """What a job is part of. Raises PermissionDenied if the caller is no service, and InvalidArgument."""
-    owner = request.owner
     if not owner.key:
         return None
     if wrong := [field for field in ("key", "scope") if not _is_text(getattr(owner, field))]:

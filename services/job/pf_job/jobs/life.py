@@ -324,7 +324,8 @@ def _gone(life: Life, moment: _Moment) -> Life:
             return _finished(freed, State.PREEMPTED, moment, life.message)
         case Ending.FAILED | Ending.UNSTARTED if life.retries < terms.retries:
             wait = backoff(terms, life.retries)
-            said = f"{life.message}; try {life.retries + 2} of {terms.retries + 1} follows in {wait}"
+            again = f"try {life.retries + 2} of {terms.retries + 1} follows in {wait.total_seconds():.9g}s"
+            said = f"{life.message}; {again}"
             return replace(freed, state=State.PENDING, not_before=moment.now + wait, message=said)
         case Ending.EVICTED:
             return replace(freed, state=State.PENDING)

@@ -24,8 +24,8 @@ class MemoryJobStore:
         jobs = _jobs(view)
         return [jobs[id_] for id_ in dict.fromkeys(ids) if id_ in jobs]
 
-    async def of_part(self, view: View, key: str) -> Job | None:
-        return next((job for job in _jobs(view).values() if job.part and job.part.key == key), None)
+    async def of_parts(self, view: View, keys: Sequence[str]) -> Sequence[Job]:
+        return [job for job in _jobs(view).values() if job.part and job.part.key in keys]
 
     async def page(self, view: View, chosen: JobFilter, before: int, limit: int) -> Sequence[Job]:
         updated = tables(view).table("updated")

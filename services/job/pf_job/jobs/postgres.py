@@ -40,8 +40,8 @@ class PostgresJobStore:
     async def jobs(self, view: View, ids: Sequence[str]) -> Sequence[Job]:
         return self._read(await rows(view).fetch(self._sql["jobs"], list(ids)))
 
-    async def of_part(self, view: View, key: str) -> Job | None:
-        return next(iter(self._read(await rows(view).fetch(self._sql["of_part"], key))), None)
+    async def of_parts(self, view: View, keys: Sequence[str]) -> Sequence[Job]:
+        return self._read(await rows(view).fetch(self._sql["of_parts"], list(keys))) if keys else []
 
     async def page(self, view: View, chosen: JobFilter, before: int, limit: int) -> Sequence[Job]:
         among = await self._few(view, chosen.states)
@@ -143,7 +143,9 @@ class PostgresJobStore:
             await rows(change).execute(self._sql["add_spans"], *_columns([_span_values(span) for span in begun]))
 
     async def ports(self, view: View) -> frozenset[int]:
-        return frozenset(row["port"] for row in await rows(view).fetch(self._sql["ports"], list(ENDED)))
+        return frozenset(
+            row["port"] for row in await rows(view).fetch(self._sql["ports"], list(set(TaskState) - ENDED))
+        )
 
     async def note(self, change: Change, happenings: Sequence[Happening]) -> None:
         if happenings:

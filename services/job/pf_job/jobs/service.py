@@ -15,8 +15,9 @@ from paddleflow.problems import (
     JobStateConflict,
     OwnerEpochConflict,
     PermissionDenied,
+    Problem,
 )
-from pf_job.jobs.domain import Happening, Job, JobChanged, JobFilter, Task
+from pf_job.jobs.domain import Happening, Job, JobChanged, JobFilter, Part, Task
 from pf_job.jobs.life import Event
 from pf_job.jobs.ports import Queues
 from pf_job.jobs.states import Kind, Stage
@@ -26,6 +27,7 @@ from pf_job.specs.domain import Priority, Work
 from pf_job.specs.fields import few_pairs
 from pf_kit.fields import require
 from pf_kit.principal import Principal
+from pf_kit.turns import by_turns
 from pf_kit.unit import Change, View
 
 
@@ -38,6 +40,16 @@ class Edit:
     labels_removed: Sequence[str] = ()
     annotations: Mapping[str, str] = field(default_factory=dict)
     annotations_removed: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A job that somebody wants."""
+
+    job: Job | Problem
+    """As it can be kept, or why it cannot be taken."""
+    part: Part | None = None
+    owner: str = ""
 
 
 class Jobs:
@@ -77,24 +89,27 @@ class Jobs:
         accepted = [replace(draft, life=replace(draft.life, accept_time=change.time)) for draft in drafts]
         added = await self._store.add(change, accepted)
         await self._store.note(change, [_accepted(job) for job in added])
-        for job in added:
+        async for job in by_turns(added):
             change.emit(JobChanged(job, born=True))
         return added
 
-    async def create_part(self, change: Change, draft: Job) -> Job:
-        """Keeps a new job that is part of something, or finds it. Raises JobExists and OwnerEpochConflict."""
-        if draft.part is None:
-            (job,) = await self.create(change, [draft])
-            return job
-        highest = await self._store.claim(change, draft.part.scope, draft.part.epoch)
-        if highest > draft.part.epoch:
-            raise OwnerEpochConflict(
-                f"{draft.part.scope} was taken over: its epoch is {highest}, and not {draft.part.epoch}; stop"
-            )
-        if (known := await self._store.of_part(change, draft.part.key)) is not None:
-            return known
-        (job,) = await self.create(change, [draft])
-        return job
+    async def create_all(self, change: Change, wanted: Sequence[Wanted]) -> Sequence[Job | Problem]:
+        """Keeps new jobs, or finds those that are the same parts of something; or tells why a job is not taken."""
+        parts = [each.part for each in wanted if each.part]
+        known = {
+            job.part.key: job for job in await self._store.of_parts(change, [part.key for part in parts]) if job.part
+        }
+        epochs = {scope: await self._claimed(change, scope, parts) for scope in sorted({part.scope for part in parts})}
+        found = [_found(each, known, epochs) for each in wanted]
+        ready = [each for each in found if isinstance(each, Job) and not (each.part and each.part.key in known)]
+        spent = await self._store.spent(change, [job.id for job in ready])
+        added = {job.id: job for job in await self.create(change, [job for job in ready if job.id not in spent])}
+        fresh = {job.id: added.get(job.id) or exists(job.id) for job in ready}
+        return [each if isinstance(each, Problem) else fresh.get(each.id, each) for each in found]
+
+    async def _claimed(self, change: Change, scope: str, parts: Sequence[Part]) -> int:
+        """The highest epoch that a scope was ever used with."""
+        return await self._store.claim(change, scope, max(part.epoch for part in parts if part.scope == scope))
 
     async def stop(self, change: Change, caller: Principal, id_: str, *, now: bool) -> Job:
         """Ends a job; one that is over stays as it is. Raises JobNotFound and PermissionDenied."""
@@ -168,6 +183,21 @@ async def forget(store: JobStore, change: Change, jobs: Sequence[Job]) -> None:
     await store.remove(change, [job.id for job in jobs])
     for job in jobs:
         change.emit(JobChanged(replace(job, version=job.version + 1), forgotten=True))
+
+
+def _found(wanted: Wanted, known: Mapping[str, Job], epochs: Mapping[str, int]) -> Job | Problem:
+    """A part that there is, whatever is in the way of making it by now; else what is to be made, or why it is not."""
+    part = wanted.part
+    if part is None:
+        return wanted.job
+    if epochs[part.scope] > part.epoch:
+        return OwnerEpochConflict(
+            f"{part.scope} was taken over: its epoch is {epochs[part.scope]}, and not {part.epoch}; stop"
+        )
+    there = known.get(part.key)
+    if there is not None and there.owner != wanted.owner:
+        return wanted.job if isinstance(wanted.job, Problem) else exists(wanted.job.id)
+    return there or wanted.job
 
 
 def exists(id_: str) -> JobExists:

@@ -21,7 +21,7 @@ from pf_job.jobs.convert import (
 from pf_job.jobs.domain import Job
 from pf_job.jobs.following import Following
 from pf_job.jobs.ports import LASTING
-from pf_job.jobs.service import Jobs, exists
+from pf_job.jobs.service import Jobs, Wanted
 from pf_job.jobs.store import JobStore, job_lock, scope_lock
 from pf_job.jobs.taking import Draft, Taking
 from pf_job.jobs.watching import Tellers
@@ -31,6 +31,7 @@ from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
 from pf_kit.page import page_size
 from pf_kit.principal import Principal
+from pf_kit.turns import by_turns
 from pf_kit.unit import Change, Database, View
 from pf_kit.watch import Watches
 
@@ -65,42 +66,40 @@ class JobServicer(job_pb2_grpc.JobServiceServicer):
 
     async def CreateJob(self, request: job_pb2.CreateJobRequest, _context: object) -> job_pb2.CreateJobResponse:
         caller = current_call().principal
-        draft = draft_of(request.job, part_of(request, caller))
+        draft = draft_of(request.job, part_of(request.owner, caller))
         if request.validate_only:
             valid = await self._taking.job(caller, draft, self._clock.now())
             return job_pb2.CreateJobResponse(job=job_message(valid))
-        job = await self._ready(caller, draft)
+        wanted = await self._wanted(caller, draft)
 
         async def work(change: Change) -> job_pb2.CreateJobResponse:
             # Only now: if the request was answered before, that is the answer, whatever is in the way by now.
-            made = await self._jobs.create_part(change, _taken(job))
-            return job_pb2.CreateJobResponse(job=job_message(made))
+            (made,) = await self._jobs.create_all(change, [wanted])
+            return job_pb2.CreateJobResponse(job=job_message(_taken(made)))
 
         return await self._mutations.run(
-            request, job_pb2.CreateJobResponse, locks=_locks(job), subject=f"job/{_id(job)}", work=work
+            request,
+            job_pb2.CreateJobResponse,
+            locks=_locks([wanted]),
+            subject=f"job/{_id(wanted.job)}",
+            work=work,
         )
 
     async def CreateJobs(self, request: job_pb2.CreateJobsRequest, _context: object) -> job_pb2.CreateJobsResponse:
         caller = current_call().principal
-        found = [await self._ready(caller, draft) for draft in drafts_of(request)]
-        ready = [job for job in found if isinstance(job, Job)]
+        drafts = drafts_of(request, caller)
+        wanted = [await self._wanted(caller, draft) async for draft in by_turns(drafts)]
 
         async def work(change: Change) -> job_pb2.CreateJobsResponse:
-            spent = await self._store.spent(change, [job.id for job in ready])
-            added = await self._jobs.create(change, [job for job in ready if job.id not in spent])
-            results = {job.id: taken(job) for job in added}
-            return job_pb2.CreateJobsResponse(
-                results=[
-                    refused(job) if isinstance(job, Problem) else results.get(job.id) or refused(exists(job.id))
-                    for job in found
-                ]
-            )
+            made = await self._jobs.create_all(change, wanted)
+            results = [refused(job) if isinstance(job, Problem) else taken(job) async for job in by_turns(made)]
+            return job_pb2.CreateJobsResponse(results=results)
 
         return await self._mutations.run(
             request,
             job_pb2.CreateJobsResponse,
-            locks=[job_lock(job.id) for job in ready],
-            subject=f"jobs/{len(ready)}",
+            locks=_locks(wanted),
+            subject=f"jobs/{sum(isinstance(each.job, Job) for each in wanted)}",
             work=work,
         )
 
@@ -194,6 +193,9 @@ class JobServicer(job_pb2_grpc.JobServiceServicer):
         async for happenings in found:
             yield job_pb2.WatchHappeningsResponse(happenings=map(happening_message, happenings))
 
+    async def _wanted(self, caller: Principal, draft: Draft) -> Wanted:
+        return Wanted(await self._ready(caller, draft), draft.part, draft.owner or caller.name)
+
     async def _ready(self, caller: Principal, draft: Draft) -> Job | Problem:
         """A job that can be kept, or why it cannot be taken. Raises why that is not known."""
         try:
@@ -218,8 +220,7 @@ def _id(job: Job | Problem) -> str:
     return job.id if isinstance(job, Job) else ""
 
 
-def _locks(job: Job | Problem) -> Sequence[str]:
-    """What is held by the change that makes a job."""
-    if isinstance(job, Problem):
-        return ()
-    return (job_lock(job.id), *((scope_lock(job.part.scope),) if job.part else ()))
+def _locks(wanted: Sequence[Wanted]) -> Sequence[str]:
+    """What is held by the change that makes jobs."""
+    ids = [job_lock(each.job.id) for each in wanted if isinstance(each.job, Job)]
+    return [*ids, *sorted({scope_lock(each.part.scope) for each in wanted if each.part})]

@@ -31,8 +31,8 @@ class JobStore(Protocol):
     async def jobs(self, view: View, ids: Sequence[str]) -> Sequence[Job]:
         """The jobs of these ids that there are, in no order."""
 
-    async def of_part(self, view: View, key: str) -> Job | None:
-        """The job that is this part of something."""
+    async def of_parts(self, view: View, keys: Sequence[str]) -> Sequence[Job]:
+        """The jobs that are these parts of something, in no order."""
 
     async def page(self, view: View, chosen: JobFilter, before: int, limit: int) -> Sequence[Job]:
         """The jobs with numbers below one, newest first; 0 means from the newest on."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from paddleflow.problems import (
-    FilesystemNotFound,
     InvalidArgument,
     NeverFits,
     NotServed,
@@ -22,18 +20,13 @@ from pf_job.frameworks.registry import rules_of
 from pf_job.frameworks.rules import Reach
 from pf_job.jobs.domain import Job, Part
 from pf_job.jobs.life import Life
+from pf_job.jobs.naming import Naming
 from pf_job.jobs.ports import Filesystems, QueueInfo, Queues
 from pf_job.specs import magic
+from pf_job.specs.amounts import readable
 from pf_job.specs.check import joined_violations
-from pf_job.specs.defaults import (
-    filesystem_names,
-    filled,
-    flavour_names,
-    total,
-    with_filesystems,
-    with_flavours,
-)
-from pf_job.specs.domain import DEFAULT_QUEUE, FilesystemMount, JobSpec, JobType
+from pf_job.specs.defaults import filled, total
+from pf_job.specs.domain import JobSpec, JobType
 from pf_kit.principal import Principal
 
 LONGEST_USER = 63
@@ -58,8 +51,7 @@ class Taking:
 
     def __init__(self, *, queues: Queues, filesystems: Filesystems, kept: timedelta) -> None:
         """`kept` is how long a job that does not say so is kept when it is over."""
-        self._queues = queues
-        self._filesystems = filesystems
+        self._naming = Naming(queues, filesystems)
         self._kept = kept
 
     async def job(self, caller: Principal, draft: Draft, now: datetime) -> Job:
@@ -71,12 +63,12 @@ class Taking:
             raise InvalidArgument.of(*wrong[:MOST_VIOLATIONS])
         _require_served(settings.spec, settings.type)
         named = replace(settings.spec, id=settings.spec.id or f"job-{secrets.token_hex(8)}")
-        queue = await self._queues.queue(caller, named.work.scheduling_policy.queue or DEFAULT_QUEUE)
-        spec = filled(await self._looked_up(caller, named), self._kept)
+        known = await self._naming.known(caller, named)
+        spec = filled(known.spec, self._kept)
         if together := tuple(joined_violations(spec)):
             raise InvalidArgument.of(*together[:MOST_VIOLATIONS])
         resources = total(spec)
-        _require_place(queue, resources)
+        _require_place(known.queue, resources)
         return Job(
             id=spec.id,
             owner=owner,
@@ -87,26 +79,6 @@ class Taking:
             part=draft.part,
             notes=_notes(spec),
         )
-
-    async def _looked_up(self, caller: Principal, spec: JobSpec) -> JobSpec:
-        if wrong := [each async for each in self._ambiguous(caller, spec)]:
-            raise InvalidArgument.of(*wrong[:MOST_VIOLATIONS])
-        if names := flavour_names(spec):
-            spec = with_flavours(spec, await self._queues.flavours(sorted(names)))
-        if names := filesystem_names(spec):
-            spec = with_filesystems(spec, await self._filesystems.ids(caller, sorted(names)))
-        for _, mount in _mounts(spec):
-            await self._filesystems.require(caller, mount.id, write=not mount.read_only)
-        return spec
-
-    async def _ambiguous(self, caller: Principal, spec: JobSpec) -> AsyncIterator[Violation]:
-        """Mounts whose name is that of another filesystem than their id. A name that is nobody's says nothing."""
-        for place, mount in _mounts(spec):
-            if mount.id and mount.name:
-                with suppress(FilesystemNotFound):
-                    named = (await self._filesystems.ids(caller, [mount.name]))[mount.name]
-                    if named != mount.id:
-                        yield Violation(place, f"its name is that of {named!r}, and not of {mount.id!r}; leave out one")
 
 
 def _owner(caller: Principal, draft: Draft) -> str:
@@ -138,16 +110,6 @@ def _notes(spec: JobSpec) -> Sequence[str]:
     return (f"passed over on a local cluster, which runs the programs of its machine: image {', '.join(images)}",)
 
 
-def _mounts(spec: JobSpec) -> Iterator[tuple[str, FilesystemMount]]:
-    """All mounts, each with its place in the document."""
-    members = ((f"members[{at}].", member.work) for at, member in enumerate(spec.members))
-    for place, work in (("", spec.work), *members):
-        if work.fs:
-            yield f"{place}fs", work.fs
-        for at, mount in enumerate(work.extra_fs):
-            yield f"{place}extraFS[{at}]", mount
-
-
 def _require_place(queue: QueueInfo, resources: dict[str, int]) -> None:
     """Refuses at once what could only wait for ever."""
     if not queue.takes:
@@ -158,5 +120,6 @@ def _require_place(queue: QueueInfo, resources: dict[str, int]) -> None:
         if amount > queue.most.get(resource, 0):
             most = queue.most.get(resource, 0)
             told = {"resource": resource, "asked": str(amount), "most": str(most), "queue": queue.name}
-            message = f"the job asks for {amount} of {resource}; queue {queue.name!r} has at most {most}; ask for less"
+            asked, room = readable(resource, amount), readable(resource, most)
+            message = f"the job asks for {asked} of {resource}; queue {queue.name!r} has at most {room}; ask for less"
             raise NeverFits(message, metadata=told)

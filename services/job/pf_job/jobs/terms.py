@@ -7,6 +7,7 @@ from datetime import timedelta
 
 BACKOFF = timedelta(seconds=10)
 LONGEST_BACKOFF = timedelta(minutes=10)
+MICROSECOND = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,6 @@ class Terms:
 
 def backoff(terms: Terms, retries: int) -> timedelta:
     """How long a job waits before the next try."""
-    # Beyond 2**32 the longest wait counts anyway, and a timedelta could not hold it.
-    doubled: int = 2 ** min(retries, 32)
-    return min(terms.backoff * doubled, terms.max_backoff)
+    # As numbers: no timedelta could hold some hours that are doubled 32 times.
+    doubled = terms.backoff // MICROSECOND << retries
+    return min(doubled, terms.max_backoff // MICROSECOND) * MICROSECOND

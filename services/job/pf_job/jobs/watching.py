@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 from paddleflow.job.v1 import job_pb2
 from pf_job.jobs.convert import JOB_EVENT, existing, require_watchable
@@ -14,8 +14,8 @@ from pf_kit.events import Event
 from pf_kit.principal import Principal
 from pf_kit.unit import View
 
-ALL = 1_000_000
-"""More unfinished jobs than there are."""
+PAGE = 500
+"""Jobs that are read at once: whoever begins a watch holds up nobody for longer than that takes."""
 UNFINISHED = frozenset(State) - FINAL
 
 
@@ -35,12 +35,19 @@ class Teller:
     async def existing(self, view: View) -> Sequence[job_pb2.JobEvent]:
         """The jobs as they are: those that are not over, or the one that is asked for."""
         if self._id:
-            found = [job for job in await self._store.jobs(view, [self._id]) if await self._sees(job.owner, job.queue)]
-        else:
-            granted = None if self._caller.root else await self._queues.granted(self._caller.name)
-            chosen = JobFilter(queue=self._queue, states=UNFINISHED, queues=granted, viewer=self._caller.name)
-            found = list(await self._store.page(view, chosen, 0, ALL))
-        return [existing(job) for job in reversed(found)]
+            known = await self._store.jobs(view, [self._id])
+            return [existing(job) for job in known if await self._sees(job.owner, job.queue)]
+        granted = None if self._caller.root else await self._queues.granted(self._caller.name)
+        chosen = JobFilter(queue=self._queue, states=UNFINISHED, queues=granted, viewer=self._caller.name)
+        return [event async for event in self._unfinished(view, chosen)][::-1]
+
+    async def _unfinished(self, view: View, chosen: JobFilter) -> AsyncIterator[job_pb2.JobEvent]:
+        """Jobs, newest first."""
+        before = 0
+        while found := await self._store.page(view, chosen, before, PAGE):
+            for job in found:
+                yield existing(job)
+            before = found[-1].number
 
     async def changes(self, event: Event) -> Sequence[job_pb2.JobEvent]:
         """What an event means; often nothing."""

@@ -80,6 +80,14 @@ def lease_of(field: str, message: shard_pb2.ShardLease) -> Lease:
     return Lease(message.pass_number, message.number, message.epoch)
 
 
+def finished_of(request: shard_pb2.LeaseShardRequest) -> Lease:
+    """The lease that is to be finished first; one of another dataset may look like somebody's lease of this one."""
+    lease = lease_of("finished", request.finished)
+    if request.finished.dataset != request.dataset:
+        raise InvalidArgument.of(Violation("finished.dataset", "must be the dataset of which a shard is wanted"))
+    return lease
+
+
 def leases_of(request: shard_pb2.RenewLeasesRequest) -> Mapping[str, Sequence[Lease]]:
     """Leases by dataset."""
     if len(request.leases) > MOST_LEASES:

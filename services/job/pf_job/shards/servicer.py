@@ -12,6 +12,7 @@ from pf_job.jobs.store import job_lock
 from pf_job.shards.convert import (
     dataset_message,
     duration,
+    finished_of,
     job_named,
     lease_message,
     lease_of,
@@ -77,7 +78,7 @@ class ShardServicer(shard_pb2_grpc.ShardServiceServicer):
         wanted, name = pass_of("pass_number", request.pass_number), named("dataset", request.dataset)
         bearer = _bearer()
         wish = Wish(bearer.replica, wanted, request_id_of(request))
-        asks: list[Ask] = [Finish(lease_of("finished", request.finished))] if request.HasField("finished") else []
+        asks: list[Ask] = [Finish(finished_of(request))] if request.HasField("finished") else []
         *before, answer = await asyncio.gather(*(self._answer(bearer, name, ask) for ask in (*asks, wish)))
         counted = any(each.outcome is True for each in before)
         reply = shard_pb2.LeaseShardResponse(pass_number=answer.dataset.pass_, counted=counted)

@@ -83,7 +83,7 @@ def _type(spec: JobSpec, job_type: JobType) -> Iterator[Violation]:
             if spec.members:
                 yield Violation("members", "a single job has none; with members it is a distributed job")
             if spec.framework not in (None, Framework.STANDALONE):
-                yield Violation("framework", "a single job has none, or standalone")
+                yield Violation("framework", "is for jobs with members; a single job has none, or standalone")
         case JobType.DISTRIBUTED:
             if spec.framework in (None, Framework.STANDALONE):
                 rest = ", ".join(each for each in Framework if each is not Framework.STANDALONE)

@@ -254,7 +254,7 @@ def _time_message(time: timedelta | None) -> Duration | None:
 
 
 def _template_of(message: Struct) -> Mapping[str, object] | None:
-    """The object, whole numbers as such; none if it is empty, or holds what JSON cannot."""
+    """The object; none if it is empty, or holds what JSON cannot."""
     if not message.fields or not all(map(_is_json, message.fields.values())):
         return None
     template: dict[str, object] = MessageToDict(message)

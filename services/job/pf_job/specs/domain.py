@@ -114,7 +114,7 @@ class Flavour:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitFlavour:
-    """What a replica may use at most. Empty: as much as it takes."""
+    """What a replica may use at most. Empty: as its cluster has it."""
 
     none: bool = False
     """True if there is no limit."""

@@ -13,6 +13,8 @@ Read as settings, where the field that says the same is empty:
 | `PF_JOB_SPARK_MAIN_FILE`, `_MAIN_CLASS`, `_ARGUMENTS` | driver | what Spark runs if there is no command |
 | `RAY_JOB_…` | the job | members of a Ray job that names none, see `magic_ray` |
 
+So is one annotation of the job: `paddleflow/job-ttl-seconds` is `limits.kept`.
+
 Set for each replica, whatever stands in `env`: `PF_JOB_ID`, `PF_JOB_TYPE`, `PF_JOB_FRAMEWORK`, `PF_JOB_MODE`,
 `PF_JOB_QUEUE_NAME`, `PF_JOB_NAMESPACE`, `PF_JOB_PRIORITY`, `PF_JOB_FLAVOUR`, `PF_JOB_RESTART_POLICY`, `PF_USER_NAME`
 and, if it starts in a filesystem, `PF_WORK_DIR`; unless it stands in `env`, also `PF_MOUNT_PATH`. For calling the job
@@ -21,8 +23,10 @@ service: `PF_JOB_ENDPOINT`, `PF_JOB_TOKEN` and, if the service has TLS, `PF_JOB_
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from enum import StrEnum
 from typing import TypeVar
 
@@ -40,6 +44,7 @@ from pf_job.specs.domain import (
     Priority,
     RestartPolicy,
     SchedulingPolicy,
+    TimeLimits,
     Work,
 )
 
@@ -56,9 +61,12 @@ RESTART_POLICY = "PF_JOB_RESTART_POLICY"
 WORK_DIR = "PF_WORK_DIR"
 USER = "PF_USER_NAME"
 JOB_ID = "PF_JOB_ID"
+KEPT = "paddleflow/job-ttl-seconds"
+"""An annotation."""
 
 E = TypeVar("E", bound=StrEnum)
 
+_SECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
 _OLD_SINGLE = ("vcjob", "pod")
 """What a single job was called in `PF_JOB_TYPE` before."""
 
@@ -92,6 +100,7 @@ def read(spec: JobSpec, told: JobType | None) -> Settings:
         given,
         work=_queued(_settled(spec.work)),
         members=tuple(replace(member, work=_settled(member.work)) for member in spec.members),
+        limits=_kept(spec),
     )
     wrong = list(_violations(spec))
     if framework is Framework.RAY and job_type is JobType.DISTRIBUTED and not spec.members:
@@ -147,6 +156,13 @@ def _queued(work: Work) -> Work:
     )
 
 
+def _kept(spec: JobSpec) -> TimeLimits:
+    told = spec.work.annotations.get(KEPT, "")
+    if spec.limits.kept is not None or not _SECONDS.fullmatch(told):
+        return spec.limits
+    return replace(spec.limits, kept=timedelta(seconds=int(told)))
+
+
 def _limit(name: str) -> LimitFlavour:
     return LimitFlavour(none=True) if name.upper() == NO_LIMIT else LimitFlavour(flavour=Flavour(name=name))
 
@@ -159,6 +175,8 @@ def _violations(spec: JobSpec) -> Iterator[Violation]:
     env = spec.work.env
     if (told := env.get(TYPE)) and not _type(told):
         yield _not_one_of(f"env.{TYPE}", JobType)
+    if (told := spec.work.annotations.get(KEPT)) and not _SECONDS.fullmatch(told):
+        yield Violation(f"annotations.{KEPT}", "must be a number of seconds, of at most 9 digits")
     yield from _enum(f"env.{FRAMEWORK}", env.get(FRAMEWORK, "").lower(), Framework)
     works = [("", spec.work), *((f"members[{at}].", member.work) for at, member in enumerate(spec.members))]
     for place, work in works:

@@ -63,19 +63,21 @@ def summary(curve: Curve, window: Window, asked: float | None) -> Summary | None
 
 def together(metered: Sequence[Metered]) -> Mapping[Metric, Summary]:
     """What replicas have used together; their means are those of one grid."""
-    by_metric: defaultdict[Metric, list[tuple[Summary, Sequence[float | None]]]] = defaultdict(list)
+    by_metric: defaultdict[Metric, list[Metered]] = defaultdict(list)
     for each in metered:
-        for metric, found in each.summaries.items():
-            by_metric[metric].append((found, each.means[metric]))
-    return {metric: _together(found) for metric, found in sorted(by_metric.items())}
+        for metric in each.summaries:
+            by_metric[metric].append(each)
+    return {metric: _together(metric, found) for metric, found in sorted(by_metric.items())}
 
 
-def _together(found: Sequence[tuple[Summary, Sequence[float | None]]]) -> Summary:
-    summaries = [each for each, _ in found]
+def _together(metric: Metric, metered: Sequence[Metered]) -> Summary:
+    summaries = [each.summaries[metric] for each in metered]
     if len(summaries) == 1:
         return summaries[0]
-    asked = [each.asked for each in summaries if each.asked is not None]
-    sums = [sum(mean or 0.0 for mean in step) for step in zip(*(means for _, means in found), strict=True)]
+    # Who is started again asks for nothing more: it has the place of the one before.
+    places = {(each.key.role, each.key.index): each.summaries[metric].asked for each in metered}
+    asked = [amount for amount in places.values() if amount is not None]
+    sums = [sum(mean or 0.0 for mean in step) for step in zip(*(each.means[metric] for each in metered), strict=True)]
     return Summary(
         known=Window(min(each.known.begin for each in summaries), max(each.known.end for each in summaries)),
         total=sum(each.total for each in summaries),

@@ -124,7 +124,7 @@ class PostgresDatabase:
 
     @asynccontextmanager
     async def change(self, *locks: str) -> AsyncIterator[Change]:
-        async with self._waited(locks), self._pool.lend() as connection:
+        async with self._waited(locks), self._pool.hold() as connection:
             async with transaction(connection):
                 keys = sorted({lock_key(self._schema, lock) for lock in locks})
                 begun = await PostgresView(connection).fetch(QUERIES["begin_change"], keys)
@@ -145,7 +145,7 @@ class PostgresDatabase:
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[Snapshot]:
         async with (
-            self._pool.lend() as connection,
+            self._pool.hold() as connection,
             transaction(connection, isolation="repeatable_read", readonly=True),
         ):
             moment = await PostgresView(connection).fetchval(QUERIES["moment"])

@@ -17,6 +17,9 @@ from paddleflow.problems import DatabaseUnavailable
 from pf_kit.postgres.errors import let_in, translated
 from pf_kit.start import CannotStart
 
+SPARE = 2
+"""Connections that are never held for long: a lease that is not renewed, because all wait for something, is lost."""
+
 # Quoted, because only the type stubs of asyncpg know these parameters.
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
 RawPool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
@@ -34,6 +37,8 @@ class PoolSettings:
     """Postgres serves short transactions best with few connections; more callers wait for a moment."""
     acquire_timeout: float = 2.0
     """Longest wait for a connection: a caller is told to retry before its patience ends."""
+    turn_timeout: float = 10.0
+    """Longest wait until few enough hold connections: as long as for a lock, since that costs no connection either."""
     command_timeout: float = 10.0
     """Longest run of one statement."""
     idle_timeout: float = 5.0
@@ -49,13 +54,27 @@ class PoolSettings:
 class Pool:
     """Lends connections."""
 
-    def __init__(self, raw: RawPool, patience: float) -> None:
+    def __init__(self, raw: RawPool, settings: PoolSettings) -> None:
         self._raw = raw
-        self._patience = patience
+        self._patience = settings.acquire_timeout
+        self._turn_patience = settings.turn_timeout
+        self._held = asyncio.Semaphore(max(1, settings.max_size - SPARE))
+
+    @asynccontextmanager
+    async def hold(self) -> AsyncIterator[Connection]:
+        """A connection for several statements; DatabaseUnavailable if none comes free soon."""
+        with translated():
+            async with asyncio.timeout(self._turn_patience):
+                await self._held.acquire()
+        try:
+            async with self.lend() as connection:
+                yield connection
+        finally:
+            self._held.release()
 
     @asynccontextmanager
     async def lend(self) -> AsyncIterator[Connection]:
-        """A connection for the block; DatabaseUnavailable if none comes free soon."""
+        """A connection for one statement; DatabaseUnavailable if none comes free soon."""
         with translated():
             connection = await self._raw.acquire(timeout=self._patience)
         try:
@@ -78,7 +97,7 @@ async def open_pool(settings: PoolSettings) -> AsyncIterator[Pool]:
     raw = await _connect(settings)
     renewal = asyncio.create_task(_renew(raw, settings.lifetime), name="postgres-renew")
     try:
-        yield Pool(raw, settings.acquire_timeout)
+        yield Pool(raw, settings)
     finally:
         renewal.cancel()
         await _close(raw, settings.acquire_timeout)

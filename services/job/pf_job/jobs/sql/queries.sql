@@ -3,8 +3,8 @@
 -- jobs --
 select jobs.*, lives.* from jobs join lives using (id) where id = any ($1)
 
--- of_part --
-select jobs.*, lives.* from jobs join lives using (id) where part_key = $1
+-- of_parts --
+select jobs.*, lives.* from jobs join lives using (id) where part_key = any ($1)
 
 -- page --
 select jobs.*, lives.*
@@ -43,13 +43,24 @@ select id from lives where stage <> 'over' and state = any ($1) limit $2
 
 -- at --
 -- Whoever waits for its time does so before it is submitted; later nothing waits for a time.
+-- Stage by stage, because of each the first ones are found by the index, however many there are.
 select jobs.*, lives.*
-from lives join jobs using (id)
-where stage = any ($1) and stage in ('submit', 'revise', 'launch', 'part', 'resize', 'halt', 'release')
-    and (stage <> 'submit' or not_before is null or not_before <= $2)
-    and lives.id <> all ($4)
+from (
+    select first.id
+    from unnest($1::text[]) as wanted (stage) cross join lateral (
+        select id, version
+        from lives
+        where lives.stage = wanted.stage
+            and lives.stage in ('submit', 'revise', 'launch', 'part', 'resize', 'halt', 'release')
+            and (lives.stage <> 'submit' or not_before is null or not_before <= $2)
+            and id <> all ($4)
+        order by version
+        limit $3
+    ) as first
+    order by first.version
+    limit $3
+) as owed join lives using (id) join jobs using (id)
 order by lives.version
-limit $3
 
 -- is_owed --
 select exists (
@@ -198,7 +209,7 @@ set state = excluded.state, message = excluded.message, machine = excluded.machi
 -- ports --
 select value::integer as port
 from tasks cross join lateral jsonb_each_text(ports)
-where state <> all ($1) and ports <> '{}'
+where state = any ($1) and ports <> '{}'
 
 -- end_spans --
 update spans

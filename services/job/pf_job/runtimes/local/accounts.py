@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import re
 
 SYSTEM = "/etc/passwd"
@@ -42,6 +43,14 @@ def _written(path: str) -> int | None:
     try:
         return os.stat(path).st_mtime_ns
     except FileNotFoundError:
+        return None
+
+
+def home_of(uid: int) -> str | None:
+    """The home of a user of the machine; None if the machine does not know the user, as in containers."""
+    try:
+        return pwd.getpwuid(uid).pw_dir
+    except KeyError:
         return None
 
 

@@ -15,7 +15,8 @@ def put(folder: int, name: str, data: bytes) -> None:
     partial = f"{name}.partial"
     handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE, dir_fd=folder)
     try:
-        os.write(handle, data)
+        if os.write(handle, data) < len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), name)
         os.fsync(handle)
     finally:
         os.close(handle)
@@ -85,14 +86,23 @@ def empty(top: int) -> None:
             return
 
 
+def _entered(name: str, within: int) -> int:
+    """Opens a folder whose owner may have closed it to itself. A link that has taken its place is not followed."""
+    place = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=within)
+    try:
+        os.chmod(f"/proc/self/fd/{place}", 0o700)
+        return open_folder(".", place)
+    finally:
+        os.close(place)
+
+
 def _lift(top: int, name: str, numbers: Iterator[int]) -> int:
     """Removes an entry; of a folder that is not empty, moves the folders in it to the top. How many it moved."""
     with suppress(OSError):
         os.unlink(name, dir_fd=top)
         return 0
     with suppress(OSError):
-        os.chmod(name, 0o700, dir_fd=top)
-        inner = open_folder(name, top)
+        inner = _entered(name, top)
         try:
             moved = sum(_lift_one(inner, entry, top, f".lifted-{next(numbers)}") for entry in os.listdir(inner))
         finally:
@@ -108,7 +118,7 @@ def _lift_one(inner: int, entry: str, top: int, lifted: str) -> int:
         os.unlink(entry, dir_fd=inner)
         return 0
     with suppress(OSError):
-        os.chmod(entry, 0o700, dir_fd=inner)
+        os.close(_entered(entry, inner))
         os.rename(entry, lifted, src_dir_fd=inner, dst_dir_fd=top)
         return 1
     return 0

@@ -77,6 +77,13 @@ def remove(folders: Sequence[str]) -> None:
             Path(folder).rmdir()
 
 
+def members(folders: Sequence[str]) -> Iterator[int]:
+    """The processes in groups."""
+    for folder in folders:
+        with suppress(OSError):
+            yield from map(int, Path(folder, "cgroup.procs").read_text().split())
+
+
 def _remove_soon(folders: Sequence[str]) -> None:
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and any(map(os.path.exists, folders)):

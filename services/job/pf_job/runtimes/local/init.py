@@ -214,9 +214,16 @@ def _ending(birth: Birth, outcome: int, killed: bool) -> Ending:
         message = "killed: it had not ended when its time was over"
     used = _used()
     if code < 0:
-        named = message or f"ended by {signal.Signals(-code).name}"
+        named = message or f"ended by {_name_of(-code)}"
         return replace(used, ended=ended, signal=-code, message=named)
     return replace(used, ended=ended, status=code, message=message)
+
+
+def _name_of(number: int) -> str:
+    """Most signals of real time have none."""
+    with suppress(ValueError):
+        return signal.Signals(number).name
+    return f"signal {number}"
 
 
 def _why(birth: Birth) -> str:

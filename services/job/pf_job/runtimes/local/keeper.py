@@ -79,6 +79,9 @@ class Keeper:
             return False
         with suppress(OSError):
             _extend(log, before)
+        if size < before.size:
+            # It was emptied, so what is written next has no hole yet.
+            log.kept_from = 0
         if log.limit is not None:
             with suppress(OSError):
                 _punch(log, path, beginning(size, log.limit))

@@ -101,12 +101,19 @@ class Processes:
 
 @dataclass(frozen=True, slots=True)
 class Seal:
-    """Nothing can be written there from here on."""
+    """Nothing can be written from here on in what was made for the replica there."""
 
     target: str
 
 
-Step = Fresh | Make | Show | Attach | Own | Processes | Seal
+@dataclass(frozen=True, slots=True)
+class Freeze:
+    """Nothing can be written to a folder of the machine, nor to what is mounted below it."""
+
+    target: str
+
+
+Step = Fresh | Make | Show | Attach | Own | Processes | Seal | Freeze
 
 
 class Unmountable(Exception):
@@ -149,7 +156,7 @@ def plan(wishes: Sequence[Wish], hidden: Sequence[str], sealed: Sequence[str], v
     layers = sorted(anew)
     steps = [step for folder in layers for step in _laid_out(folder, view)]
     steps += [*_own(view), *(_covered(path, path, view) for path in covers), *ending]
-    steps += [Processes("/proc"), *(Seal(path) for path in sealed if view.kind(path)), *map(Seal, layers)]
+    steps += [Processes("/proc"), *(Freeze(path) for path in sealed if view.kind(path)), *map(Seal, layers)]
     return steps
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -33,8 +33,8 @@ def stat_of(process: int | str) -> Stat | None:
         return None
 
 
-def children_of(ancestor: int) -> Iterator[int]:
-    """All processes that descend from this one, parents first."""
+def children_of(ancestor: int, but: Set[int] = frozenset()) -> Iterator[int]:
+    """All processes that descend from this one, parents first; but for these, and those that descend from them."""
     offspring: dict[int, list[int]] = {}
     for entry in os.listdir("/proc"):
         if entry.isdecimal():
@@ -45,8 +45,9 @@ def children_of(ancestor: int) -> Iterator[int]:
     waiting = [ancestor]
     while waiting:
         for pid in offspring.get(waiting.pop(), ()):
-            waiting.append(pid)
-            yield pid
+            if pid not in but:
+                waiting.append(pid)
+                yield pid
 
 
 def descendants(ancestor: int, most: int) -> Iterator[int]:

@@ -20,8 +20,6 @@ NOT_FOUND = 127
 USELESS = 125
 LONGEST_SECRET = 65_536
 """Bytes."""
-IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ)
-"""Signals that the runner or its interpreter ignores."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +48,13 @@ def become(
     try:
         groups.enter(group_folders)
         os.setsid()
-        _connect(log)
         resource.setrlimit(resource.RLIMIT_NOFILE, files_limit)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         _give_up_rights(program)
+        # Only now: by a path in the replica's root, nothing may be opened that it may not open itself.
+        _connect(log)
         _restore_signals()
-        # Only now: whoever runs a program must not read by it what its own account may not, or does not see.
+        # As late: whoever runs a program must not read by it what its own account may not, or does not see.
         _execute(program, {**program.env, **_read(secrets)})
     except Unexecutable as problem:
         status, message = problem.status, str(problem)
@@ -92,8 +91,10 @@ def _give_up_rights(program: Program) -> None:
 
 
 def _restore_signals() -> None:
-    """Ignored and blocked signals would stay so in the program."""
-    for number in IGNORED:
+    """Ignored and blocked signals would stay so in the program: those that the runner ignores, and those that it was
+    started with, such as SIGQUIT where a shell started the installation in the background.
+    """
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
 

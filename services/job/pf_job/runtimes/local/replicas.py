@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -118,7 +118,9 @@ class Replicas:
         if replica.deadline is not None and replica.deadline <= deadline:
             return
         is_first, replica.deadline = replica.deadline is None, deadline
-        self._write_deadline(name, deadline)
+        # On a full disk it ends as well; only a runner that comes after this one would not know that it has to.
+        with suppress(OSError):
+            self._write_deadline(name, deadline)
         self._site.passed("stop written")
         if is_first and deadline > now():
             _signal(replica, signal.SIGTERM)
@@ -192,7 +194,7 @@ class Replicas:
         self._devices.give_back(replica.record.accelerators)
         self._slots.give_back(replica.record.slot)
         if ending.lost or replica.forced:
-            self._slots.clean()
+            self._clear(replica.record.groups)
         self._over[name] = seen(name, replica.record, replica.process, ending)
         self._tell(self._over[name])
 
@@ -202,7 +204,6 @@ class Replicas:
             written = records.read(files.get(folder, layout.RECORD) or b"").ending
             if written is not None:
                 return written
-            self._end_strays()
             return _close(folder, replica.record, replica.forced)
         finally:
             os.close(folder)
@@ -215,17 +216,22 @@ class Replicas:
             os.close(folder)
         self._over[name] = seen(name, record, process, ending)
 
-    def _end_strays(self) -> None:
-        """Kills what is left of replicas whose init was killed: it has become ours, or the kernel has killed it."""
+    def _clear(self, folders: Sequence[str]) -> None:
+        """Kills what is left of a replica whose init was killed, and removes its groups and files.
+
+        Its processes have become ours, if the init was; the groups know the others.
+        """
         inits = {replica.process.pid for replica in self._running.values()}
-        ours = {pid for root in inits for pid in (root, *children_of(root))}
-        strays = [pid for pid in children_of(os.getpid()) if pid not in ours]
+        strays = {*children_of(os.getpid(), inits), *groups.members(folders)}
         for pid in strays:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        if strays:
-            self._loop.call_at(now() + 0.1, self._end_strays)
         _reap()
+        if strays:
+            self._loop.call_at(now() + 0.1, lambda: self._clear(folders))
+        else:
+            groups.remove(folders)
+            self._slots.clean()
 
 
 def _signal(replica: Running, number: signal.Signals) -> None:

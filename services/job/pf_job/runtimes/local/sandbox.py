@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
+from contextlib import suppress
 
 from pf_job.runtimes.local.kernel import Mounting, enter_root, mount, restrict
 from pf_job.runtimes.local.mounts import (
     Attach,
     Entry,
+    Freeze,
     Fresh,
     Kind,
     Make,
@@ -22,11 +24,14 @@ from pf_job.runtimes.local.mounts import (
     Wish,
     plan,
 )
+from pf_job.runtimes.local.places import make_folders, name_of, opened
 
 WHOLE = Mounting.BIND | Mounting.RECURSIVE
 # Opened in the namespace in which they are mounted, the kernel wants it so.
 HANDLE = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 HARMLESS = Mounting.NO_SETUID | Mounting.NO_DEVICES
+READ_ONLY = Mounting.READ_ONLY
+SEALED = Mounting.REMOUNT | Mounting.BIND | READ_ONLY | HARMLESS
 USERS = "/etc/passwd"
 
 
@@ -69,14 +74,16 @@ def build(
     mount(None, "/", None, Mounting.RECURSIVE | Mounting.PRIVATE)
     for step in steps:
         _do(step, base, temporary, sources)
-    if users and _is_file(base + USERS):
-        mount(users, base + USERS, None, Mounting.BIND)
+    if users:
+        _name_users(base, users)
     enter_root(base)
 
 
-def _is_file(path: str) -> bool:
-    """A link would lead elsewhere from here."""
-    return os.path.isfile(path) and not os.path.islink(path)
+def _name_users(base: str, users: str) -> None:
+    """Where the users of the machine are not a file, they are left as they are."""
+    with suppress(OSError), opened(base, USERS) as place:
+        if stat.S_ISREG(os.fstat(place).st_mode):
+            mount(users, name_of(place), None, Mounting.BIND)
 
 
 def _opened(wish: Wish) -> int:
@@ -93,45 +100,69 @@ def _opened(wish: Wish) -> int:
 
 
 def _do(step: Step, base: str, own: int, sources: Sequence[int]) -> None:
-    target = base if step.target == "/" else base + step.target
-    match step:
-        case Fresh(mode=mode):
-            mount("none", target, "tmpfs", HARMLESS, f"mode={mode:o}")
-            if step.target == "/":
-                # Otherwise it would hold itself wherever the folder it lies in is shown.
-                mount(None, target, None, Mounting.UNBINDABLE)
-        case Make(entry=entry):
-            _make(target, entry)
-        case Show(source=source):
-            mount(source, target, None, WHOLE)
-        case Own():
-            mount(f"/proc/self/fd/{own}", target, None, WHOLE)
-            restrict(target, HARMLESS)
-        case Attach(number=number, read_only=read_only):
-            mount(f"/proc/self/fd/{sources[number]}", target, None, WHOLE)
-            restrict(target, HARMLESS | (Mounting.READ_ONLY if read_only else Mounting.NONE))
-        case Processes():
-            mount("proc", target, "proc", HARMLESS)
-        case Seal():
-            _seal(target)
+    try:
+        match step:
+            case Make():
+                _make(base, step)
+            case Show():
+                _show(base, step)
+            case Seal():
+                with opened(base, step.target) as place:
+                    mount(None, name_of(place), None, SEALED)
+            case Freeze():
+                with opened(base, step.target) as place:
+                    _mount(base, step.target, place, HARMLESS | READ_ONLY)
+            case Own():
+                _mount(base, step.target, own, HARMLESS)
+            case Attach(number=number, read_only=read_only):
+                _mount(base, step.target, sources[number], HARMLESS | (READ_ONLY if read_only else Mounting.NONE))
+            case _:
+                _begin(base, step)
+    except OSError as problem:
+        raise Unmountable(f"{step.target} cannot be mounted: {problem.strerror} ({problem.filename})") from problem
 
 
-def _make(target: str, entry: Entry) -> None:
-    match entry.kind:
-        case Kind.FOLDER if entry.name:
-            os.mkdir(target)
-        case Kind.FOLDER:
-            os.makedirs(target, exist_ok=True)
-        case Kind.FILE:
-            os.close(os.open(target, os.O_CREAT | os.O_CLOEXEC, 0o644))
-        case Kind.LINK:
-            os.symlink(entry.leads_to, target)
+def _show(base: str, step: Show) -> None:
+    try:
+        with opened("/", step.source) as source:
+            _mount(base, step.target, source)
+    except FileNotFoundError:
+        # What is gone since its folder was looked through need not be shown; what is to hide another has to be there.
+        if step.source != step.target:
+            raise
 
 
-def _seal(target: str) -> None:
-    if not os.path.ismount(target):
-        mount(target, target, None, WHOLE)
-        restrict(target, Mounting.READ_ONLY)
+def _mount(base: str, target: str, source: int, flags: Mounting = Mounting.NONE) -> None:
+    """Shows what is open at another place, with restrictions."""
+    with opened(base, target) as place:
+        mount(name_of(source), name_of(place), None, WHOLE)
+    if flags:
+        # Opened once more, it is what was mounted, and no longer what is below.
+        with opened(base, target) as place:
+            restrict(name_of(place), flags)
+
+
+def _begin(base: str, step: Fresh | Processes) -> None:
+    with opened(base, step.target) as place:
+        match step:
+            case Fresh(mode=mode):
+                mount("none", name_of(place), "tmpfs", HARMLESS, f"mode={mode:o}")
+            case Processes():
+                mount("proc", name_of(place), "proc", HARMLESS)
+    if step.target == "/":
+        # Otherwise it would hold itself wherever the folder it lies in is shown.
+        mount(None, base, None, Mounting.UNBINDABLE)
+
+
+def _make(base: str, step: Make) -> None:
+    if not step.entry.name:
+        make_folders(base, step.target)
         return
-    flags = Mounting.REMOUNT | Mounting.BIND | Mounting.READ_ONLY | HARMLESS
-    mount(None, target, None, flags)
+    with opened(base, os.path.dirname(step.target)) as folder:
+        match step.entry.kind:
+            case Kind.FOLDER:
+                os.mkdir(step.entry.name, dir_fd=folder)
+            case Kind.FILE:
+                os.close(os.open(step.entry.name, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644, dir_fd=folder))
+            case Kind.LINK:
+                os.symlink(step.entry.leads_to, step.entry.name, dir_fd=folder)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import pwd
 import resource
 import time
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 
 from pf_job.runtimes.local import accelerators, files, groups, init, layout, limits, mounts, records
 from pf_job.runtimes.local.accelerators import Accelerators
-from pf_job.runtimes.local.accounts import HOME, Accounts
+from pf_job.runtimes.local.accounts import HOME, Accounts, home_of
 from pf_job.runtimes.local.containment import Containment
 from pf_job.runtimes.local.groups import Trees
 from pf_job.runtimes.local.init import Birth
@@ -163,10 +162,10 @@ class Starter:
         return order.processes is not None and self._tenants is not None and "pids" not in self._site.trees.enforced
 
     def _program(self, order: Order, uid: int | None, devices: tuple[int, ...], slot: Slot) -> Program:
-        home = pwd.getpwuid(os.geteuid()).pw_dir if uid is None else HOME
         is_alone = uid is not None or self._site.containment.namespaces
         temporary = "/tmp" if is_alone else slot.path  # noqa: S108 - the replica's own
-        standard = {"PATH": PATH, "HOME": home, "LANG": "C.UTF-8", "TMPDIR": temporary}
+        home = HOME if uid is not None else home_of(os.geteuid())
+        standard = {"PATH": PATH, "HOME": home or temporary, "LANG": "C.UTF-8", "TMPDIR": temporary}
         return Program(
             argv=order.argv,
             env={**standard, **order.env, **accelerators.environment(devices)},
@@ -199,9 +198,14 @@ def _make_log(folder: int, uid: int | None, stack: ExitStack) -> int:
 
 def _fork(birth: Birth, record: Record) -> Started:
     uid, gid = os.geteuid(), os.getegid()
-    pid = fork_into(birth.namespaces)
-    if pid == 0:
-        init.run(birth, uid, gid)
+    # So that there is room for a handle on the process: one that is started and not known could not be stopped.
+    room = os.dup(birth.folder)
+    try:
+        pid = fork_into(birth.namespaces)
+        if pid == 0:
+            init.run(birth, uid, gid)
+    finally:
+        os.close(room)
     # The number is still its own: a child is gone only when the runner has looked.
     return Started(record, Process(pid, 0, birth.started), os.pidfd_open(pid))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pf_pipeline.documents.model import Value
+from pf_pipeline.plans.domain import PlannedStep
 from pf_pipeline.runs.domain import CacheTrace, Node, Wanted
 
 
@@ -110,6 +111,8 @@ class Judge:
     """The cache is to be asked."""
 
     node: Node
+    planned: PlannedStep
+    runtime_name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,9 @@ class Launch:
     """The job of a step is to be created; if it is there, nothing is to be done."""
 
     node: Node
+    planned: PlannedStep
+    runtime_name: str
+    """The name of the node in the paths of artifacts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +139,8 @@ class ReadResults:
     """The small results of a step are to be read."""
 
     node: Node
+    planned: PlannedStep
+    runtime_name: str
 
 
 @dataclass(frozen=True, slots=True)

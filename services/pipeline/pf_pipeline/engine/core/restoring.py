@@ -13,6 +13,7 @@ from pf_pipeline.engine.core.happening import Halt, Launch, ReadResults
 from pf_pipeline.engine.core.noting import COUNTED, count, do, steps_in
 from pf_pipeline.engine.core.scoping import scope
 from pf_pipeline.engine.core.state import Frame, Live, Member, Phase, Semaphores, Stage, State, semaphores_of
+from pf_pipeline.engine.core.stepping import of_step
 from pf_pipeline.engine.core.words import Unsettled, Words
 from pf_pipeline.plans.domain import Kind, Plan, PlannedDag
 from pf_pipeline.runs.domain import Loop, Node, Run, StepCounts, Waiting
@@ -216,12 +217,12 @@ def _resume(state: State) -> None:
     for live in list(state.lives.values()):
         match live.stage:
             case Stage.JOB:
-                do(state, Launch(live.node))
+                do(state, Launch(*of_step(live)))
             case Stage.STOPPING:
                 live.why = live.node.message
                 do(state, Halt(live.node.path, live.node.attempt, live.node.job))
             case Stage.RESULTS:
-                do(state, ReadResults(live.node))
+                do(state, ReadResults(*of_step(live)))
             case Stage.TURN:
                 state.turns.append(live)
             case Stage.CONDITION:

@@ -21,7 +21,7 @@ from pf_pipeline.engine.core.happening import (
 from pf_pipeline.engine.core.noting import become, count, do, happen, keep
 from pf_pipeline.engine.core.state import Live, Stage, State
 from pf_pipeline.plans.domain import PlannedStep
-from pf_pipeline.runs.domain import Executor, Waiting
+from pf_pipeline.runs.domain import Executor, Node, Waiting
 from pf_pipeline.runs.states import NodeState, RunState
 
 LONGEST_ID = 63
@@ -39,7 +39,7 @@ def take_turn(state: State, live: Live) -> bool:
     if _asks_cache(state, live, planned):
         live.stage = Stage.CACHE
         keep(state, live, waiting=Waiting.CACHE, waiting_on=())
-        do(state, Judge(live.node))
+        do(state, Judge(*of_step(live)))
     else:
         launch(state, live)
     return True
@@ -92,7 +92,12 @@ def launch(state: State, live: Live) -> None:
         message="",
     )
     happen(state, "launched", live.node)
-    do(state, Launch(live.node))
+    do(state, Launch(*of_step(live)))
+
+
+def of_step(live: Live) -> tuple[Node, PlannedStep, str]:
+    """What has to be known of a step by whoever does something for it."""
+    return live.node, opening.step_of(live), live.member.runtime_name_of(live.node.iteration)
 
 
 def begin_run(state: State) -> None:
@@ -135,7 +140,7 @@ def _succeeded(state: State, live: Live) -> None:
     if planned.results and _runs_jobs(state):
         live.stage = Stage.RESULTS
         keep(state, live, waiting=Waiting.FILES, waiting_on=tuple(planned.results))
-        do(state, ReadResults(live.node))
+        do(state, ReadResults(*of_step(live)))
     else:
         ending.end(state, live, NodeState.SUCCEEDED)
 
