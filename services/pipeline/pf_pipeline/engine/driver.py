@@ -26,7 +26,7 @@ from pf_pipeline.engine.core.happening import (
 from pf_pipeline.engine.core.state import State
 from pf_pipeline.engine.inbox import Inbox
 from pf_pipeline.engine.keeping import Keeping
-from pf_pipeline.engine.ports import Chronicle, Executor, Fence, Library, Task
+from pf_pipeline.engine.ports import Chronicle, End, Executor, Fence, Library, Start
 from pf_pipeline.runs.domain import Executor as ExecutorKind
 from pf_pipeline.runs.domain import Run, RunChanged
 from pf_pipeline.runs.store import RunStore, Turn, run_lock
@@ -131,10 +131,12 @@ class Driver:
 
     def _work(self, state: State, effects: Sequence[Effect]) -> Sequence[Coroutine[Any, Any, None]]:
         run, plan = state.run, state.plan
-        tasks = [Task(run, plan, effect) for effect in effects if isinstance(effect, Launch | Halt)]
+        executor = self.executors[run.order.executor]
         work = [self._ask(run, state, effect) for effect in effects if isinstance(effect, Read | ReadResults | Judge)]
-        if tasks:
-            work.append(self.executors[run.order.executor].carry_out(tasks))
+        if starts := [Start(run, plan, effect) for effect in effects if isinstance(effect, Launch)]:
+            work.append(executor.start(starts))
+        if ends := [End(run, effect) for effect in effects if isinstance(effect, Halt)]:
+            work.append(executor.end(ends))
         return work
 
     async def _ask(self, run: Run, state: State, effect: Read | ReadResults | Judge) -> None:

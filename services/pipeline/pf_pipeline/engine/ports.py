@@ -18,21 +18,33 @@ Tell = Callable[[str, Event], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """Something that a run wants done."""
+class Start:
+    """A step that is to begin."""
 
     run: Run
     plan: Plan
-    wanted: Launch | Halt
+    launch: Launch
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """A step that is to end."""
+
+    run: Run
+    halt: Halt
 
 
 class Executor(Protocol):
-    """Runs steps. What becomes of them it tells; it may tell it more than once, and late."""
+    """Runs steps. What becomes of them it tells; it may tell it more than once, and late.
 
-    async def carry_out(self, tasks: Sequence[Task]) -> None:
-        """Creates jobs and stops jobs. What cannot be done now is tried again until it is done, or is told to have
-        failed; a job that was created before is looked at, and where it stands is told.
-        """
+    What cannot be done now is tried again until it is done, or is told to have failed.
+    """
+
+    async def start(self, steps: Sequence[Start]) -> None:
+        """Lets steps begin. Of one that has begun before it is told where it stands."""
+
+    async def end(self, steps: Sequence[End]) -> None:
+        """Lets steps end."""
 
     async def watch(self) -> None:
         """Tells what becomes of jobs, for ever."""

@@ -137,6 +137,8 @@ class NodeWork:
     docker_env: str = ""
     inputs: Mapping[str, str] = field(default_factory=dict)
     outputs: Mapping[str, str] = field(default_factory=dict)
+    result_files: Mapping[str, str] = field(default_factory=dict)
+    """Where it writes its small results, by their names."""
     loop_argument: Value | None = None
     condition: str = ""
     job: Mapping[str, object] = field(default_factory=dict)

@@ -6,14 +6,17 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
-from paddleflow.problems import OwnerEpochConflict, Problem
+from paddleflow.problems import JobNotFound, OwnerEpochConflict, Problem
 from pf_pipeline.artifacts.ports import Ask, Fault, Files, Pending
-from pf_pipeline.engine.core.happening import Halt, JobSeen, JobState, Launch
-from pf_pipeline.engine.executors.trying import LASTING, again
-from pf_pipeline.engine.ports import Task, Tell
+from pf_pipeline.engine.core.happening import JobSeen, JobState
+from pf_pipeline.engine.ports import End, Start, Tell
+from pf_pipeline.engine.trying import AGAIN_SECONDS, LASTING, again
+from pf_pipeline.runs.domain import Run
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +46,7 @@ class Listed:
 class Jobs(Protocol):
     """The port to jobs."""
 
-    async def create(self, owner: str, launches: Sequence[Task]) -> Sequence[JobView | Problem]:
+    async def create(self, owner: str, steps: Sequence[Start]) -> Sequence[JobView | Problem]:
         """Creates jobs of a user, or finds those that there are; a problem for each that cannot be."""
 
     async def stop(self, owner: str, id_: str) -> None:
@@ -65,21 +68,22 @@ class JobsExecutor:
     tell: Tell
     _known: dict[str, tuple[str, str, int]] = field(default_factory=dict)
     """Run, path and attempt of each job that is not over, by its id."""
-    _waiting: list[Task] = field(default_factory=list)
-    """Jobs that are to be created."""
+    _waiting: list[Start] = field(default_factory=list)
+    """Steps whose jobs are to be created."""
     _places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
-    async def carry_out(self, tasks: Sequence[Task]) -> None:
-        """Those that other runs want created at the same time are created by the same call."""
-        self._waiting += [task for task in tasks if isinstance(task.wanted, Launch)]
-        for task in tasks:
-            if isinstance(task.wanted, Halt):
-                await self._halt(task, task.wanted)
+    async def start(self, steps: Sequence[Start]) -> None:
+        """What several runs want at the same time is done by the same calls."""
+        self._waiting += steps
         while self._waiting:
             async with self._places:
                 batch, self._waiting = self._waiting[:MOST_JOBS], self._waiting[MOST_JOBS:]
-                for owner, launches in _by_owner(batch):
-                    await self._launch(owner, launches)
+                for owner, found in _by_owner(batch):
+                    await self._create(owner, [step for step in found if await self._is_prepared(step)])
+
+    async def end(self, steps: Sequence[End]) -> None:
+        for step in steps:
+            await self._stop(step)
 
     async def watch(self) -> None:
         while True:
@@ -95,72 +99,70 @@ class JobsExecutor:
                         seen = None
             except Problem as problem:
                 logger.warning("jobs cannot be watched", extra={"detail": problem.message})
-            await asyncio.sleep(1.0)
+            await asyncio.sleep(AGAIN_SECONDS)
 
     async def _look_up(self, ids: set[str]) -> None:
-        """Sees jobs that were over before the watch began."""
+        """Sees jobs that were over before the watch began, or have not been created yet."""
         for id_ in sorted(ids):
-            try:
+            with suppress(JobNotFound):
                 self._see(await self.jobs.get(id_))
-            except LASTING as problem:
-                self._end(id_, JobState.FAILED, f"the job is gone: {problem.message}")
 
-    async def _launch(self, owner: str, launches: Sequence[Task]) -> None:
-        ready = [task for task in launches if await self._is_prepared(task)]
-        for task in ready:
-            node = _node(task)
-            self._known[node.job] = (task.run.id, node.path, node.attempt)
-        if not ready:
+    async def _create(self, owner: str, steps: Sequence[Start]) -> None:
+        if not steps:
             return
+        for step in steps:
+            node = step.launch.node
+            self._known[node.job] = (step.run.id, node.path, node.attempt)
+        made: Sequence[JobView | Problem]
         try:
-            made = await again("create jobs", lambda: self.jobs.create(owner, ready))
+            made = await again("create jobs", lambda: self.jobs.create(owner, steps))
         except LASTING as problem:
-            made = [problem] * len(ready)
-        for task, told in zip(ready, made, strict=True):
-            self._created(task, told)
+            made = [problem] * len(steps)
+        for step, told in zip(steps, made, strict=True):
+            self._created(step.launch.node.job, told)
 
-    def _created(self, task: Task, told: JobView | Problem) -> None:
+    def _created(self, id_: str, told: JobView | Problem) -> None:
         if isinstance(told, JobView):
             self._see(told)
         elif isinstance(told, OwnerEpochConflict):
             # Another instance drives the run by now, and will tell.
-            self._known.pop(_node(task).job, None)
+            self._known.pop(id_, None)
         else:
-            self._end(_node(task).job, JobState.FAILED, f"its job was not accepted: {told.message}")
+            self._see(JobView(id_, JobState.FAILED, f"its job was not accepted: {told.message}"))
 
-    async def _is_prepared(self, task: Task) -> bool:
-        """Makes room for output artifacts; if that cannot be, the step fails."""
-        node = _node(task)
-        paths = [*node.work.outputs.values(), *task.extra_paths]
-        problem = await self._prepare(task, paths) if paths else ""
+    async def _is_prepared(self, step: Start) -> bool:
+        """Makes room for what a step writes; if that cannot be, the step fails."""
+        node = step.launch.node
+        problem = await self._prepare(step.run, [*node.work.outputs.values(), *node.work.result_files.values()])
         if problem:
-            message = f"there is no room for its artifacts: {problem}"
-            self.tell(task.run.id, JobSeen(node.path, node.attempt, JobState.FAILED, message))
+            message = f"there is no room for what it writes: {problem}"
+            self.tell(step.run.id, JobSeen(node.path, node.attempt, JobState.FAILED, message))
         return not problem
 
-    async def _prepare(self, task: Task, paths: Sequence[str]) -> str:
+    async def _prepare(self, run: Run, paths: Sequence[str]) -> str:
         """Why it cannot be; empty if it is done."""
-        ask, left = Ask(task.run.owner, task.run.order.filesystem_id), list(paths)
+        ask, left = Ask(run.owner, run.order.filesystem_id), list(paths)
         while left:
             try:
-                done = await again("prepare artifacts", lambda: self.files.prepare(ask, left))
+                done = await again("make room for artifacts", partial(self.files.prepare, ask, left))
             except LASTING as problem:
                 return problem.message
-            for told in done:
-                if isinstance(told, Fault):
-                    return told.problem.message
+            if fault := next((told for told in done if isinstance(told, Fault)), None):
+                return fault.problem.message
             left = [path for path, told in zip(left, done, strict=True) if isinstance(told, Pending)]
         return ""
 
-    async def _halt(self, task: Task, wanted: Halt) -> None:
-        self._known[wanted.job] = (task.run.id, wanted.path, wanted.attempt)
+    async def _stop(self, step: End) -> None:
+        halt = step.halt
+        self._known[halt.job] = (step.run.id, halt.path, halt.attempt)
         try:
-            await again("stop a job", lambda: self.jobs.stop(task.run.owner, wanted.job))
-            self._see(await again("look at a job", lambda: self.jobs.get(wanted.job)))
-        except LASTING:
-            self._end(wanted.job, JobState.TERMINATED, "")
+            await again("stop a job", lambda: self.jobs.stop(step.run.owner, halt.job))
+            self._see(await again("look at a job", lambda: self.jobs.get(halt.job)))
+        except LASTING as problem:
+            self._see(JobView(halt.job, JobState.TERMINATED, problem.message))
 
     def _see(self, job: JobView) -> None:
+        """Tells where a job stands. Of one that is over nothing more is told."""
         known = self._known.get(job.id)
         if known is None:
             return
@@ -169,16 +171,9 @@ class JobsExecutor:
         if job.state not in (JobState.PENDING, JobState.RUNNING):
             del self._known[job.id]
 
-    def _end(self, id_: str, state: JobState, message: str) -> None:
-        self._see(JobView(id_, state, message))
 
-
-def _node(task: Task):  # type: ignore[no-untyped-def]
-    raise NotImplementedError
-
-
-def _by_owner(tasks: Sequence[Task]) -> Iterator[tuple[str, Sequence[Task]]]:
-    found: dict[str, list[Task]] = defaultdict(list)
-    for task in tasks:
-        found[task.run.owner].append(task)
+def _by_owner(steps: Sequence[Start]) -> Iterator[tuple[str, Sequence[Start]]]:
+    found: dict[str, list[Start]] = defaultdict(list)
+    for step in steps:
+        found[step.run.owner].append(step)
     yield from found.items()

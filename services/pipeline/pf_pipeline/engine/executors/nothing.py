@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from pf_pipeline.engine.core.happening import JobSeen, JobState, Launch
-from pf_pipeline.engine.ports import Task, Tell
+from pf_pipeline.engine.core.happening import JobSeen, JobState
+from pf_pipeline.engine.ports import End, Start, Tell
 
 
 class NothingExecutor:
@@ -15,14 +15,14 @@ class NothingExecutor:
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
 
-    async def carry_out(self, tasks: Sequence[Task]) -> None:
-        for task in tasks:
-            wanted = task.wanted
-            if isinstance(wanted, Launch):
-                seen = JobSeen(wanted.node.path, wanted.node.attempt, JobState.SUCCEEDED)
-            else:
-                seen = JobSeen(wanted.path, wanted.attempt, JobState.TERMINATED)
-            self._tell(task.run.id, seen)
+    async def start(self, steps: Sequence[Start]) -> None:
+        for step in steps:
+            node = step.launch.node
+            self._tell(step.run.id, JobSeen(node.path, node.attempt, JobState.SUCCEEDED))
+
+    async def end(self, steps: Sequence[End]) -> None:
+        for step in steps:
+            self._tell(step.run.id, JobSeen(step.halt.path, step.halt.attempt, JobState.TERMINATED))
 
     async def watch(self) -> None:
         await asyncio.Event().wait()
