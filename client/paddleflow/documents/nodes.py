@@ -132,10 +132,13 @@ def parse(text: bytes | str, limits: Limits = Limits()) -> Node:
     import yaml  # noqa: PLC0415 -- few commands need it
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    events = yaml.parse(_prepared(text, limits), Loader=loader)
+    told = _prepared(text, limits)
+    events = yaml.parse(told, Loader=loader)
     try:
         return _Builder(events, limits).document()
     except yaml.MarkedYAMLError as error:
+        if error.problem_mark is not None and told[error.problem_mark.index : error.problem_mark.index + 1] == "\t":
+            raise _refused("has a tab where YAML takes spaces only", error.problem_mark) from error
         raise _refused(f"is neither YAML nor JSON: {error.problem}", error.problem_mark) from error
     except yaml.YAMLError as error:
         raise _refused(f"is neither YAML nor JSON: {str(error).splitlines()[0]}") from error

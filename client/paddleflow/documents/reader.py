@@ -48,13 +48,16 @@ class Reader:
         noted = sorted(self.found, key=lambda refusal: refusal.spot)
         return [Violation(each.path, f"{each.description} ({each.spot})") for each in noted]
 
-    def fields(self, node: Node | None, path: str, known: Collection[str]) -> Mapping[str, Node]:
-        """The fields of an object that are not empty; unknown ones are refused."""
+    def fields(
+        self, node: Node | None, path: str, known: Collection[str], meant: Mapping[str, str] | None = None
+    ) -> Mapping[str, Node]:
+        """The fields of an object that are not empty; unknown ones are refused, some with what must have been meant."""
         told = {name: value for name, value in self.mapping(node, path).items() if not is_empty(value)}
         if not isinstance(node, Fields):
             return {}
         for name in [name for name in told if name not in known]:
-            self.refuse(below(path, name), spot(node.marks[name]), f"is unknown; {nearest(name, known)}")
+            better = (meant or {}).get(name.lower()) or nearest(name, known)
+            self.refuse(below(path, name), spot(node.marks[name]), f"is unknown; {better}")
         return {name: value for name, value in told.items() if name in known}
 
     def mapping(self, node: Node | None, path: str) -> Mapping[str, Node]:
