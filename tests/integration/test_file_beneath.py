@@ -13,7 +13,7 @@ import pytest
 
 from paddleflow.problems import FileNotFound, FileUnusable, FolderNotAllowed, PathEscapes
 from pf_fs.files.beneath import found, make_folder, told, top
-from support.trees import folder_of, handles, opened
+from support.folders_beneath import folder_of, handles, opened
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from pf_fs.files.budget import Budget, Spent
 from pf_fs.files.digesting import digest
 from pf_fs.files.domain import MOST_LEVELS, DigestMode
 from pf_fs.files.remembering import Memory
-from support.trees import handles, opened
+from support.folders_beneath import handles, opened
 
 LONG_AGO = 1_000_000_000
 MIB = 1024 * 1024

@@ -16,7 +16,7 @@ from paddleflow.problems import FileUnusable, PathEscapes
 from pf_fs.files.budget import Budget, Spent
 from pf_fs.files.domain import MOST_LEVELS
 from pf_fs.files.removing import AT_ONCE, remove
-from support.trees import handles, opened
+from support.folders_beneath import handles, opened
 
 
 @pytest.fixture

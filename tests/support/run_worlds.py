@@ -27,7 +27,7 @@ from pf_pipeline.engine.core.happening import (
     Told,
     Verdict,
 )
-from pf_pipeline.engine.core.state import Semaphores, State
+from pf_pipeline.engine.core.state import Phase, Semaphores, State
 from pf_pipeline.plans.domain import Plan
 from pf_pipeline.runs.domain import CacheTrace, Loop, Node, Order, Run, RunLife, Wanted
 from pf_pipeline.runs.states import NodeState, RunState
@@ -71,6 +71,10 @@ class World:
         return self.state.run
 
     @property
+    def over(self) -> bool:
+        return self.state.phase is Phase.OVER
+
+    @property
     def states(self) -> Mapping[str, NodeState]:
         return {path: node.state for path, node in self.nodes.items()}
 
@@ -93,7 +97,7 @@ class World:
     def finish(self, limit: int = 100_000) -> World:
         """Does all that is wanted, until the run is over."""
         for _ in range(limit):
-            if self.state.phase is machine.Phase.OVER:
+            if self.over:
                 return self
             self.step()
         raise AssertionError(f"not over: {self.states}")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pf_pipeline.documents.model import Strategy
 from pf_pipeline.engine.core.happening import Asked, JobState
-from pf_pipeline.engine.core.machine import Phase
+from pf_pipeline.engine.core.state import Phase
 from pf_pipeline.plans.domain import Kind, Plan, Planned, PlannedDag, PlannedStep
 from pf_pipeline.runs.domain import Node, Wanted
 from pf_pipeline.runs.states import NODE_OVER, NodeState, RunState
@@ -100,6 +100,12 @@ def components(world: World) -> Mapping[str, NodeState]:
     return {member.path: member.state for member in frame.members.values()}
 
 
+def lose(world: World, chance: float) -> None:
+    """Loses, now and then, what is in memory of a run that is not over."""
+    if not world.over and world.chance.random() < chance:
+        world.crash()
+
+
 def is_well(world: World) -> None:
     """What holds at any time."""
     assert len(world.launched) == len(set(world.launched))
@@ -114,11 +120,10 @@ def test_runs_end_as_the_rules_say_whatever_is_lost(plan: Plan, seed: int, crash
     world = World(plan, lambda node: fate(seed, node), CONTENTS, random.Random(seed))
     world.begin()
     for _ in range(10_000):
-        if world.state.phase is Phase.OVER:
+        if world.over:
             break
         world.step()
-        if world.state.phase is not Phase.OVER and world.chance.random() < crashes:
-            world.crash()
+        lose(world, crashes)
         is_well(world)
     wanted = expected(seed, plan.entry_points)
     good = _joint(Counter(wanted.values())) in (NodeState.SUCCEEDED, NodeState.SKIPPED)
@@ -140,8 +145,7 @@ def test_whoever_continues_ends_each_component_as_the_rules_say(plan: Plan, seed
     while world.state.phase is Phase.MAIN:
         ends = components(world)
         world.step()
-        if world.state.phase is Phase.MAIN and world.chance.random() < crashes:
-            world.crash()
+        lose(world, crashes)
     wanted = expected(seed, plan.entry_points)
     known = {path: end for path, end in ends.items() if end is not NodeState.PENDING}
     assert known.items() <= wanted.items()
@@ -162,13 +166,11 @@ def test_a_stop_ends_every_run(plan: Plan, seed: int, after: int, force: bool) -
     world = World(plan, lambda node: fate(seed, node), CONTENTS, random.Random(seed))
     world.begin()
     for _ in range(after):
-        if world.state.phase is not Phase.OVER:
-            world.step()
-    if world.state.phase is Phase.OVER:
-        return
+        if world.over:
+            return
+        world.step()
     world.tell(Asked(Wanted.FORCE if force else Wanted.STOP, by="ada"))
-    if world.state.phase is not Phase.OVER and seed % 2:
-        world.crash()
+    lose(world, seed % 2)
     world.finish()
     assert set(world.states.values()) <= NODE_OVER
     assert (world.run.life.steps.waiting, world.run.life.steps.running) == (0, 0)
