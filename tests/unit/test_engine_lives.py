@@ -166,9 +166,8 @@ def test_a_stop_ends_every_run(plan: Plan, seed: int, after: int, force: bool) -
     world = World(plan, lambda node: fate(seed, node), CONTENTS, random.Random(seed))
     world.begin()
     for _ in range(after):
-        if world.over:
-            return
-        world.step()
+        if not world.over:
+            world.step()
     world.tell(Asked(Wanted.FORCE if force else Wanted.STOP, by="ada"))
     lose(world, seed % 2)
     world.finish()

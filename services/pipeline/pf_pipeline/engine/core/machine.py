@@ -34,8 +34,10 @@ NEXT = {Phase.MAIN: Phase.POST, Phase.POST: Phase.EXIT, Phase.EXIT: Phase.OVER}
 
 
 def apply(state: State, event: Event, now: datetime) -> None:
-    """Something has happened."""
+    """Something has happened. Once the run is over, nothing happens to it any more."""
     state.now = now
+    if state.phase is Phase.OVER:
+        return
     match event:
         case Asked():
             _asked(state, event)
