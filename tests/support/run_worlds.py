@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from pf_pipeline.documents.model import Strategy
 from pf_pipeline.engine.core import machine, restoring
 from pf_pipeline.engine.core.happening import (
     Asked,
@@ -62,7 +61,7 @@ class World:
     state: State = field(init=False)
 
     def __post_init__(self) -> None:
-        order = Order(name=self.plan.name, strategy=Strategy(self.plan.strategy))
+        order = Order(name=self.plan.name)
         run = Run(id="run-000001", owner="ada", order=order, life=RunLife(create_time=BEGIN))
         self.state = restoring.new_state(run, self.plan, PlainWords(), Semaphores(), BEGIN)
 

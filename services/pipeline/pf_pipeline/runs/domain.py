@@ -65,9 +65,7 @@ class Order:
     source: Source = field(default_factory=Source)
     origin: str = ""
     document: str = ""
-    """As it runs: what the request changed is in it."""
-    given: str = ""
-    """The document as it was given; empty if it is the same."""
+    """As it was given."""
     parameters: Mapping[str, object] = field(default_factory=dict)
     filesystem: str = ""
     filesystem_id: str = ""
@@ -75,7 +73,8 @@ class Order:
     """Ids of all filesystems by the names that the document has for them."""
     docker_env: str = ""
     disabled: tuple[str, ...] = ()
-    strategy: Strategy = Strategy.FAIL_FAST
+    strategy: Strategy | None = None
+    """None: that of the document."""
     executor: Executor = Executor.JOBS
     fresh: tuple[str, ...] = ()
     """Paths of nodes that take nothing from the cache; `*`: none does."""

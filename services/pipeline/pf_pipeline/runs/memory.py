@@ -120,7 +120,7 @@ def _next(change: Change, counter: str) -> int:
 
 
 def _without_document(run: Run) -> Run:
-    return replace(run, order=replace(run.order, document="", given=""))
+    return replace(run, order=replace(run.order, document=""))
 
 
 def _place(node: Node) -> Place:

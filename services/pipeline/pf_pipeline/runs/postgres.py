@@ -28,7 +28,7 @@ class PostgresRunStore:
 
     async def add(self, change: Change, run: Run) -> Run:
         order, life = run.order, run.life
-        bare = replace(order, document="", given="")
+        bare = replace(order, document="")
         number = await rows(change).fetchval(
             self._sql["add_run"],
             run.id,
@@ -38,7 +38,6 @@ class PostgresRunStore:
             order.schedule_id,
             order.source.pipeline_id,
             order.document,
-            order.given,
             told(bare),
         )
         version = await rows(change).fetchval(
@@ -161,7 +160,7 @@ def _run(row: Row) -> Run:
     return Run(
         id=row["id"],
         owner=row["owner"],
-        order=replace(order, document=row["document"], given=row["given"]),
+        order=replace(order, document=row["document"]),
         life=life_of(row["life"]),
         number=row["number"],
         version=row["version"],

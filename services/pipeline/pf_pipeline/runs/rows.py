@@ -62,7 +62,7 @@ def order_of(found: Fields) -> Order:
         **found,
         "source": Source(**found["source"]),
         "disabled": tuple(found["disabled"]),
-        "strategy": Strategy(found["strategy"]),
+        "strategy": Strategy(found["strategy"]) if found["strategy"] else None,
         "executor": Executor(found["executor"]),
         "fresh": tuple(found["fresh"]),
         **_times(found, "scheduled_time"),

@@ -4,8 +4,8 @@
 select nextval('run_ids')
 
 -- add_run --
-insert into runs (id, owner, name, filesystem, schedule, pipeline, document, given, body)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9::text::jsonb)
+insert into runs (id, owner, name, filesystem, schedule, pipeline, document, body)
+values ($1, $2, $3, $4, $5, $6, $7, $8::text::jsonb)
 returning number
 
 -- add_life --
@@ -18,7 +18,7 @@ select * from runs join (select id, body as life, update_time, version from run_
 where id = any ($1)
 
 -- page --
-select runs.id, number, owner, '' as document, '' as given, runs.body, lives.body as life, update_time, version
+select runs.id, number, owner, '' as document, runs.body, lives.body as life, update_time, version
 from runs join run_lives as lives using (id)
 where ($1::bigint = 0 or number < $1)
     and ($3::text[] is null or owner = any ($3))
@@ -42,7 +42,7 @@ where schedule = $1 and run_lives.state in ('initiating', 'pending', 'running', 
 order by number
 
 -- expired --
-select runs.id, number, owner, '' as document, '' as given, runs.body, lives.body as life, update_time, version
+select runs.id, number, owner, '' as document, runs.body, lives.body as life, update_time, version
 from run_lives as lives join runs using (id)
 where finish_time <= $1
 order by finish_time

@@ -14,13 +14,11 @@ create table runs (
     schedule text collate "C" not null,
     pipeline text collate "C" not null,
     document text not null,
-    given text not null,
     body jsonb not null
 );
 comment on table runs is 'What was asked for. Never changes.';
 comment on column runs.number is 'Order in which they were made.';
-comment on column runs.document is 'The document as it runs.';
-comment on column runs.given is 'The document as it was given; empty if it is the same.';
+comment on column runs.document is 'The document as it was given.';
 comment on column runs.body is 'All else.';
 create unique index runs_number on runs (number);
 create index runs_owner on runs (owner, number);

@@ -1,0 +1,141 @@
+"""What can be done with runs.
+
+Methods that take a `Change` are one step of it: whoever calls them holds the lock of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from paddleflow.problems import NodeNotFound, PermissionDenied, RunInUse, RunNotFound, RunStateConflict
+from pf_kit.principal import Principal
+from pf_kit.unit import Change, View
+from pf_pipeline.runs.domain import (
+    Happening,
+    Node,
+    NodeFilter,
+    Order,
+    Run,
+    RunChanged,
+    RunFilter,
+    RunLife,
+    Waiting,
+    Wanted,
+    Wish,
+)
+from pf_pipeline.runs.ports import Traces
+from pf_pipeline.runs.states import RUN_OVER, RunState
+from pf_pipeline.runs.store import Place, RunStore
+
+
+class Runs:
+    """The runs, as callers may use them."""
+
+    def __init__(self, *, store: RunStore, traces: Traces) -> None:
+        self._store = store
+        self._traces = traces
+
+    async def get(self, view: View, caller: Principal, id_: str) -> Run:
+        """The run of this id. Raises RunNotFound, also if the caller may not see it."""
+        known = await self._store.runs(view, [id_]) if "\0" not in id_ else []
+        for run in known:
+            if caller.root or run.owner == caller.name:
+                return run
+        raise RunNotFound(f"no run {id_[:63]!r}")
+
+    async def page(self, view: View, caller: Principal, chosen: RunFilter, before: int, limit: int) -> Sequence[Run]:
+        """The runs that the caller may see, newest first, without documents."""
+        if not caller.root:
+            if chosen.owners and caller.name not in chosen.owners:
+                return []
+            chosen = replace(chosen, owners=frozenset({caller.name}))
+        return await self._store.page(view, chosen, before, limit)
+
+    async def create(self, change: Change, owner: str, order: Order) -> Run:
+        """Keeps a new run, which begins at once."""
+        return await self._add(change, owner, order, RunLife(create_time=change.time))
+
+    async def create_skipped(self, change: Change, owner: str, order: Order, why: str) -> Run:
+        """Keeps the record of a run that a schedule has passed over."""
+        life = RunLife(create_time=change.time, state=RunState.SKIPPED, message=why, finish_time=change.time)
+        run = await self._store.add(change, _run(await self._store.new_id(change), owner, order, life))
+        change.emit(RunChanged(run, born=True))
+        return run
+
+    async def stop(self, change: Change, caller: Principal, id_: str, *, force: bool) -> Run:
+        """Wants a run to end. Raises RunNotFound and RunStateConflict."""
+        run = await self.get(change, caller, id_)
+        if run.life.state in RUN_OVER:
+            raise RunStateConflict(f"run {id_!r} is {run.life.state} already")
+        await self.want_stop(change, run.id, caller.name, force=force)
+        return run
+
+    async def want_stop(self, change: Change, id_: str, by: str, *, force: bool) -> None:
+        """Wants a run to end, on somebody's behalf."""
+        await self._store.wish(change, Wish(run=id_, wanted=Wanted.FORCE if force else Wanted.STOP, by=by))
+
+    async def delete(self, change: Change, caller: Principal, id_: str, *, keep_if_used: bool) -> Run:
+        """Forgets a run that is over. Raises RunNotFound, RunStateConflict and RunInUse."""
+        run = await self.get(change, caller, id_)
+        if run.life.state not in RUN_OVER:
+            raise RunStateConflict(f"run {id_!r} is {run.life.state}; stop it, and wait until it is over")
+        if keep_if_used and (users := await self._traces.used_by(change, id_)):
+            raise RunInUse(f"{', '.join(users[:5])} took results from run {id_!r}; delete them first, or do not ask")
+        await self._store.remove(change, [id_])
+        await self._traces.forget(change, [id_])
+        change.emit(RunChanged(replace(run, version=run.version + 1), forgotten=True))
+        return run
+
+    async def nodes(
+        self, view: View, caller: Principal, id_: str, chosen: NodeFilter, after: Place, limit: int
+    ) -> Sequence[Node]:
+        """Nodes of a run, in their order. Raises RunNotFound."""
+        await self.get(view, caller, id_)
+        return await self._store.nodes(view, id_, chosen, after, limit)
+
+    async def node(self, view: View, caller: Principal, id_: str, path: str) -> Node:
+        """A node of a run. Raises RunNotFound and NodeNotFound."""
+        await self.get(view, caller, id_)
+        node = await self._store.node(view, id_, path) if "\0" not in path else None
+        if node is None:
+            raise NodeNotFound(f"run {id_!r} has no node {path[:200]!r}, or it has not begun")
+        return node
+
+    async def decide(
+        self, change: Change, caller: Principal, id_: str, path: str, *, agreed: bool, comment: str
+    ) -> Node:
+        """Lets a node that waits for approval go on, or refuses it. Raises what DecideApproval's contract lists."""
+        node = await self._approvable(change, caller, id_, path)
+        wanted = Wanted.APPROVE if agreed else Wanted.REFUSE
+        wish = Wish(run=id_, wanted=wanted, path=path, by=caller.name, comment=comment)
+        await self._store.wish(change, wish)
+        return node
+
+    async def happenings(self, view: View, caller: Principal, id_: str, after: int, limit: int) -> Sequence[Happening]:
+        """What happened in a run, oldest first. Raises RunNotFound."""
+        await self.get(view, caller, id_)
+        return await self._store.happenings(view, id_, after, limit)
+
+    async def _approvable(self, view: View, caller: Principal, id_: str, path: str) -> Node:
+        """Who may approve may see so much of a run that is not its own."""
+        node = await self._store.node(view, id_, path) if "\0" not in f"{id_}{path}" else None
+        if node is None or not (caller.root or caller.name in node.waiting_on):
+            await self.get(view, caller, id_)
+        if node is None:
+            raise NodeNotFound(f"run {id_!r} has no node {path[:200]!r}, or it has not begun")
+        if node.waiting is not Waiting.APPROVAL:
+            raise RunStateConflict(f"{path} of run {id_!r} does not wait for approval")
+        if not (caller.root or caller.name in node.waiting_on):
+            raise PermissionDenied(f"{path} waits for the approval of {', '.join(node.waiting_on)}")
+        return node
+
+    async def _add(self, change: Change, owner: str, order: Order, life: RunLife) -> Run:
+        run = await self._store.add(change, _run(await self._store.new_id(change), owner, order, life))
+        await self._store.wish(change, Wish(run=run.id, wanted=Wanted.BEGIN, by=owner))
+        change.emit(RunChanged(run, born=True))
+        return run
+
+
+def _run(id_: str, owner: str, order: Order, life: RunLife) -> Run:
+    return Run(id=id_, owner=owner, order=order, life=life)

@@ -1,0 +1,154 @@
+"""Makes an order of what somebody asks for: reads the document, finds all that is wrong, looks up what it names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
+
+from paddleflow.problems import PermissionDenied
+from pf_kit.principal import Principal
+from pf_pipeline.documents.model import Mount, Strategy
+from pf_pipeline.documents.reading import Reading, read
+from pf_pipeline.plans.domain import Plan, Planned, PlannedDag
+from pf_pipeline.plans.planning import plan
+from pf_pipeline.plans.requests import Given, Request
+from pf_pipeline.runs.domain import Executor, Order
+from pf_pipeline.runs.ports import Documents, Filesystems, Found, Wanted
+
+PLANS_KEPT = 64
+"""Plans that were made last; that of a document with 10,000 nodes takes some 30 MB."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A run as somebody asks for it."""
+
+    wanted: Wanted
+    title: str = ""
+    description: str = ""
+    owner: str = ""
+    parameters: Mapping[str, Given] = field(default_factory=dict)
+    disabled: tuple[str, ...] = ()
+    docker_env: str = ""
+    strategy: Strategy | None = None
+    executor: Executor = Executor.JOBS
+    fresh: tuple[str, ...] = ()
+
+
+class Plans:
+    """Plans of orders. Those that were made last are kept: whoever drives a run wants the plan that taking it made."""
+
+    def __init__(self) -> None:
+        self._read = lru_cache(PLANS_KEPT)(read)
+        self._known: dict[str, Plan] = {}
+
+    def read(self, text: str) -> Reading:
+        return self._read(text)
+
+    def plan(self, order: Order) -> Plan:
+        """The plan of an order. Raises DocumentInvalid, but not for an order that was accepted."""
+        key = _key(order)
+        if key not in self._known:
+            while len(self._known) >= PLANS_KEPT:
+                del self._known[next(iter(self._known))]
+            self._known[key] = plan(self.read(order.document), request_of(order))
+        return self._known[key]
+
+
+def _key(order: Order) -> str:
+    asked = (order.document, order.filesystem, repr(sorted(order.parameters.items())), order.disabled, order.strategy)
+    return sha256(repr((*asked, order.docker_env)).encode()).hexdigest()
+
+
+def request_of(order: Order) -> Request:
+    """What was asked for beside the document."""
+    return Request(
+        filesystem=order.filesystem,
+        parameters=order.parameters,  # type: ignore[arg-type]  # as they were given
+        disabled=order.disabled,
+        docker_env=order.docker_env,
+        strategy=order.strategy,
+    )
+
+
+class Taking:
+    """Makes orders."""
+
+    def __init__(self, *, documents: Documents, filesystems: Filesystems, plans: Plans) -> None:
+        self._documents = documents
+        self._filesystems = filesystems
+        self._plans = plans
+
+    async def order(self, owner: str, draft: Draft) -> tuple[Order, Plan]:
+        """The order of a user, and its plan. Raises what CreateRun's contract lists."""
+        found = await self._documents.find(owner, draft.wanted)
+        bare = _order(draft, found)
+        made = self._plans.plan(bare)
+        mounts = await self._mounts(owner, made)
+        main = made.main_fs.name if made.main_fs else ""
+        order = Order(
+            name=made.name,
+            title=draft.title or made.name,
+            description=draft.description,
+            source=found.source,
+            origin=found.source.origin or f"md5:{sha256(found.text.encode()).hexdigest()}",
+            document=found.text,
+            parameters=draft.parameters,
+            filesystem=main,
+            filesystem_id=mounts.get(main, ""),
+            mounts=mounts,
+            docker_env=draft.docker_env,
+            disabled=draft.disabled,
+            strategy=draft.strategy,
+            executor=draft.executor,
+            fresh=draft.fresh,
+        )
+        return order, self._plans.plan(order)
+
+    async def _mounts(self, owner: str, made: Plan) -> Mapping[str, str]:
+        """Ids of the filesystems of a plan, each of which the user may use as it is to be used."""
+        mounts = list(_mounts(made))
+        ids = await self._filesystems.ids(owner, sorted({mount.name for mount in mounts}))
+        for name, write in sorted({(mount.name, not mount.read_only) for mount in mounts}):
+            await self._filesystems.require(owner, ids[name], write=write)
+        return ids
+
+
+def owner_of(caller: Principal, named: str) -> str:
+    """Whose a run is: the caller's, unless root names another user. Raises PermissionDenied."""
+    if named in ("", caller.name):
+        return caller.name
+    if not caller.root:
+        raise PermissionDenied(f"only root may run pipelines for others, here for {named[:63]!r}")
+    return named
+
+
+def _order(draft: Draft, found: Found) -> Order:
+    """As far as it is known before the document has been read."""
+    return Order(
+        name="",
+        document=found.text,
+        parameters=draft.parameters,
+        filesystem=found.filesystem,
+        docker_env=draft.docker_env,
+        disabled=draft.disabled,
+        strategy=draft.strategy,
+    )
+
+
+def _mounts(made: Plan) -> Iterator[Mount]:
+    if made.main_fs is not None:
+        yield made.main_fs
+    last = [made.post_process] if made.post_process else []
+    for step in (*made.entry_points.values(), *last, *made.on_exit):
+        yield from _mounts_of([step])
+
+
+def _mounts_of(planned: Iterable[Planned]) -> Iterator[Mount]:
+    for each in planned:
+        if isinstance(each, PlannedDag):
+            yield from _mounts_of(each.children.values())
+        else:
+            yield from each.extra_fs
