@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from pf_pipeline.documents.model import Strategy, Value
 from pf_pipeline.plans.domain import Kind
+from pf_pipeline.plans.paths import job_name
 from pf_pipeline.runs.states import NodeState, RunState, Stop
 
 
@@ -168,6 +169,10 @@ class Node:
     parent: str = ""
     """The path of the DAG it is in."""
     name: str = ""
+    reference: str = ""
+    """The component of which it is a copy."""
+    deps: tuple[str, ...] = ()
+    """Names of siblings that it depends on."""
     place: int = 0
     """Where it stands in the order of the document: its number among all components."""
     iteration: int = 0
@@ -179,6 +184,7 @@ class Node:
     waiting_on: tuple[str, ...] = ()
     attempt: int = 0
     job: str = ""
+    """The id of the job of its last try."""
     work: NodeWork = field(default_factory=NodeWork)
     results: Mapping[str, Value] = field(default_factory=dict)
     cache: CacheTrace = field(default_factory=CacheTrace)
@@ -186,6 +192,11 @@ class Node:
     start_time: datetime | None = None
     finish_time: datetime | None = None
     not_before: datetime | None = None
+
+    @property
+    def job_name(self) -> str:
+        """What its jobs are called."""
+        return job_name(self.run, self.name, self.iteration)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,6 +48,7 @@ def node_of(found: Fields) -> Node:
         "state": NodeState(found["state"]),
         "waiting": Waiting(found["waiting"]),
         "waiting_on": tuple(found["waiting_on"]),
+        "deps": tuple(found["deps"]),
         "work": _work_of(found["work"]),
         "results": values_of(found["results"]),
         "cache": CacheTrace(**found["cache"]),

@@ -22,7 +22,7 @@ from pf_pipeline.engine.core.happening import (
     Told,
 )
 from pf_pipeline.engine.core.noting import become, count, do, happen, steps_in
-from pf_pipeline.engine.core.state import Frame, Live, Outcome, Phase, Stage, State
+from pf_pipeline.engine.core.state import Frame, Outcome, Phase, Stage, State
 from pf_pipeline.plans.domain import Kind, Planned, PlannedStep
 from pf_pipeline.runs.domain import Wanted
 from pf_pipeline.runs.states import NodeState, RunState, Stop
@@ -45,15 +45,22 @@ def apply(state: State, event: Event, now: datetime) -> None:
             stepping.due(state, now)
         case Told():
             _told(state, event)
-        case Judged():
-            if (live := _at(state, event.path, Stage.CACHE)) is not None:
-                stepping.judged(state, live, event)
+        case Judged() | JobSeen() | ResultsRead():
+            _step_told(state, event)
+
+
+def _step_told(state: State, event: Judged | JobSeen | ResultsRead) -> None:
+    """Something is told of a step that is under way. What comes too late does not count."""
+    live = state.lives.get(event.path)
+    if live is None:
+        return
+    match event:
+        case Judged() if live.stage is Stage.CACHE:
+            stepping.judged(state, live, event)
         case JobSeen():
-            if (seen := state.lives.get(event.path)) is not None:
-                stepping.seen(state, seen, event)
-        case ResultsRead():
-            if (read := _at(state, event.path, Stage.RESULTS)) is not None:
-                stepping.results_read(state, read, event)
+            stepping.seen(state, live, event)
+        case ResultsRead() if live.stage is Stage.RESULTS:
+            stepping.results_read(state, live, event)
 
 
 def go_on(state: State) -> None:
@@ -222,11 +229,6 @@ def _told(state: State, told: Told) -> None:
         if member.state is NodeState.PENDING:
             opening.told_items(state, member, next(iter(told.contents.values()), ""), told.problem)
         return
-    if (live := _at(state, told.path, Stage.CONDITION)) is not None:
+    live = state.lives.get(told.path)
+    if live is not None and live.stage is Stage.CONDITION:
         opening.told_contents(state, live, told)
-
-
-def _at(state: State, path: str, stage: Stage) -> Live | None:
-    """The iteration of a path, if it is at a stage."""
-    live = state.lives.get(path)
-    return live if live is not None and live.stage is stage else None
