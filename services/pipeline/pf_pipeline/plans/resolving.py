@@ -70,7 +70,7 @@ def _input(planned: Planned, name: str, text: str, around: Around) -> str:
     ref = whole(text)
     if ref is not None and ref.component == PARENT and ref.name in around.inputs:
         return around.inputs[ref.name]
-    if ref is not None and ref.component in around.siblings:
+    if ref is not None and ref.component and ref.component in around.siblings:
         return around.siblings[ref.component].outputs().get(ref.name, "")
     raise Unsettled(f"input artifact {name} of {planned.name} refers to {text}, which is not there")
 
@@ -255,7 +255,7 @@ def dag_outputs(dag: PlannedDag, children: Mapping[str, Beside]) -> dict[str, st
     return {
         name: children[ref.component].outputs().get(ref.name, "")
         for name, ref in found.items()
-        if ref is not None and ref.component in children
+        if ref is not None and ref.component and ref.component in children
     }
 
 
