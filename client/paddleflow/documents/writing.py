@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 _WIDTH = 100
 """Characters of a list in one line."""
 # What begins with a letter, `_`, `/` or `./` and goes on without anything that could end it or make it a mapping.
-_PLAIN = re.compile(r"(?:[A-Za-z_/]|\./)(?:[^\s:#]| (?![#\s])|:(?=[^\s]))*", re.ASCII)
+_PLAIN = re.compile(r"(?:[A-Za-z_/]|\./)(?:[^\s:#]| (?=[^#\s])|:(?=[^\s]))*", re.ASCII)
 _FLOW = re.compile(r"(?:[A-Za-z_/]|\./)[A-Za-z0-9_./@=+-]*", re.ASCII)
 _WORDS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "none"])
 """In small letters; those that YAML 1.1 has as well."""
