@@ -11,11 +11,13 @@ from dataclasses import dataclass, field, replace
 from paddleflow.documents.reader import nearest, shown
 from pf_pipeline.documents.cycles import cycle
 from pf_pipeline.documents.findings import Finding, Path
-from pf_pipeline.documents.model import Dag, Document, ExitHandler, Node, Parameter, Reference, Step
+from pf_pipeline.documents.model import Dag, Document, ExitHandler, Node, Parameter, Reference, Step, Value
 from pf_pipeline.documents.types import wrong_type
 
 MOST_COMPONENTS = 100_000
 """Steps and DAGs of a document, with all copies, each loop counted once."""
+LONGEST = 16 * 2**20
+"""Characters of all their texts: of the document as it runs."""
 
 
 def expanded(document: Document) -> tuple[Document, tuple[Finding, ...]]:
@@ -28,10 +30,8 @@ def expanded(document: Document) -> tuple[Document, tuple[Finding, ...]]:
         name: ExitHandler(expansion.last(handler.step, ("on_exit", name)), handler.when)
         for name, handler in document.on_exit.items()
     }
-    count = _Counter().count(entry_points)
-    if count > MOST_COMPONENTS:
-        message = f"the document has {count} steps and DAGs with all copies, and may have {MOST_COMPONENTS}"
-        return replace(document, entry_points={}), (*expansion.findings, Finding(("entry_points",), message))
+    if told := _too_much(entry_points):
+        return replace(document, entry_points={}), (*expansion.findings, Finding(("entry_points",), told))
     components = {name: expansion.ready.get(name, node) for name, node in document.components.items()}
     made = replace(
         document, entry_points=entry_points, components=components, post_process=post_process, on_exit=on_exit
@@ -162,14 +162,40 @@ def _references(node: Node) -> list[str]:
     return [name for child in node.children.values() for name in _references(child)] if isinstance(node, Dag) else []
 
 
+def _too_much(nodes: Mapping[str, Node]) -> str:
+    """Why nodes with all copies are too many; empty if they are not."""
+    count, length = _Counter().count(nodes)
+    if count > MOST_COMPONENTS:
+        return f"the document has {count} steps and DAGs with all copies, and may have {MOST_COMPONENTS}"
+    if length > LONGEST:
+        return f"the document has more than {LONGEST // 2**20} MiB with all copies"
+    return ""
+
+
 @dataclass(slots=True)
 class _Counter:
-    known: dict[int, int] = field(default_factory=dict)
+    known: dict[int, tuple[int, int]] = field(default_factory=dict)
     """By the identity of what copies share."""
 
-    def count(self, nodes: Mapping[str, Node]) -> int:
+    def count(self, nodes: Mapping[str, Node]) -> tuple[int, int]:
+        """How many nodes there are with all below them, and how long their texts are."""
         if id(nodes) not in self.known:
-            self.known[id(nodes)] = len(nodes) + sum(
-                self.count(node.children) for node in nodes.values() if isinstance(node, Dag)
-            )
+            counts = [self._node(node) for node in nodes.values()]
+            self.known[id(nodes)] = (sum(count for count, _ in counts), sum(length for _, length in counts))
         return self.known[id(nodes)]
+
+    def _node(self, node: Node) -> tuple[int, int]:
+        own = sum(_length(parameter.value) for parameter in node.parameters.values())
+        if isinstance(node, Dag):
+            count, length = self.count(node.children)
+            return count + 1, length + own + _length(node.loop) + sum(map(len, node.outputs.values()))
+        if isinstance(node, Step):
+            texts = (node.command, node.condition, *node.env.values())
+            return 1, own + _length(node.loop) + sum(map(len, texts)) + len(str(node.job))
+        return 1, own
+
+
+def _length(value: Value | None) -> int:
+    if isinstance(value, tuple):
+        return sum(map(_length, value)) + len(value)
+    return len(value) if isinstance(value, str) else 8

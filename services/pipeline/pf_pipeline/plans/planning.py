@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TypeVar
 
@@ -31,12 +32,26 @@ from pf_pipeline.plans.requests import NodePath, Request, applied, disabled_faul
 T = TypeVar("T")
 
 
-def plan(reading: Reading, request: Request) -> Plan:
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What a run is to do."""
+
+    plan: Plan
+    document: Document
+    """As it runs: with what the request changed, and copies in place of references. It makes the same plan again."""
+
+
+def accepted(reading: Reading, request: Request) -> Accepted:
     """What a run is to do; raises DocumentInvalid with all that is wrong."""
     document, problems = examined(reading, request)
     if problems:
         raise refusal(problems)
-    return _Planner(document, frozenset((*document.disabled, *request.disabled))).plan()
+    return Accepted(_Planner(document).plan(), replace(document, components={}))
+
+
+def plan(reading: Reading, request: Request) -> Plan:
+    """As `accepted`."""
+    return accepted(reading, request).plan
 
 
 def examined(reading: Reading, request: Request) -> tuple[Document, tuple[Problem, ...]]:
@@ -50,7 +65,7 @@ def examined(reading: Reading, request: Request) -> tuple[Document, tuple[Proble
         wrong_request,
         check_templates(document, referred(raw)),
         _filesystem_faults(document),
-        _disabled_faults(document, request),
+        _disabled_faults(raw.disabled, document, request),
     )
     problems = {(problem.path, problem.message): problem for problem in located(reading.tree, findings)}
     return document, tuple(sorted((*reading.problems, *problems.values()), key=lambda problem: problem.place))
@@ -83,11 +98,10 @@ def _level_faults(nodes: Mapping[str, Node], path: Path, document: Document, kno
                     yield Finding((*place, "cache", "fs_scope", at, "name"), message)
 
 
-def _disabled_faults(document: Document, request: Request) -> Iterator[Finding]:
-    yield from disabled_faults(document.disabled, document, of_request=False)
+def _disabled_faults(said: tuple[str, ...], document: Document, request: Request) -> Iterator[Finding]:
+    yield from disabled_faults(said, document, of_request=False)
     yield from disabled_faults(request.disabled, document, of_request=True)
-    disabled = frozenset((*document.disabled, *request.disabled))
-    if disabled:
+    if disabled := frozenset(document.disabled):
         yield from _used_faults(document.entry_points, (), disabled, ("entry_points",))
 
 
@@ -120,9 +134,9 @@ def _used(node: Step | Dag) -> set[str]:
 class _Planner:
     """Hands down what the document says for all."""
 
-    def __init__(self, document: Document, disabled: frozenset[str]) -> None:
+    def __init__(self, document: Document) -> None:
         self._document = document
-        self._disabled = disabled
+        self._disabled = frozenset(document.disabled)
 
     def plan(self) -> Plan:
         document = self._document

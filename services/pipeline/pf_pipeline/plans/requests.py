@@ -55,6 +55,7 @@ def applied(document: Document, request: Request) -> tuple[Document, tuple[Findi
         docker_env=request.docker_env or made.docker_env,
         strategy=request.strategy or made.strategy,
         main_fs=main_fs,
+        disabled=tuple(dict.fromkeys((*made.disabled, *request.disabled))),
     )
     findings = (*fault, *setting.findings, *setting.unknown())
     if request.docker_env.endswith(".tar"):

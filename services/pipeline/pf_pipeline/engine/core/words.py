@@ -8,11 +8,10 @@ from typing import Protocol
 
 from pf_pipeline.documents.model import Value
 from pf_pipeline.plans.domain import Planned, PlannedDag, PlannedStep
+from pf_pipeline.plans.values import Unsettled
 from pf_pipeline.runs.domain import NodeWork
 
-
-class Unsettled(Exception):
-    """A template cannot be replaced, or what it became makes no sense; the node fails with this message."""
+__all__ = ["Scope", "Sibling", "Turn", "Unsettled", "Words"]
 
 
 @dataclass(frozen=True, slots=True)
