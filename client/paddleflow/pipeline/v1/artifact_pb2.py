@@ -26,7 +26,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from paddleflow.common.v1 import access_pb2 as paddleflow_dot_common_dot_v1_dot_access__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%paddleflow/pipeline/v1/artifact.proto\x12\x16paddleflow.pipeline.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!paddleflow/common/v1/access.proto\"\xf0\x02\n\rArtifactEvent\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12\x0e\n\x06run_id\x18\x02 \x01(\t\x12\x0c\n\x04node\x18\x03 \x01(\t\x12\x0c\n\x04step\x18\x04 \x01(\t\x12\x15\n\rfilesystem_id\x18\x05 \x01(\t\x12\x12\n\nfilesystem\x18\x06 \x01(\t\x12\r\n\x05owner\x18\x07 \x01(\t\x12\x15\n\rartifact_path\x18\x08 \x01(\t\x12\x10\n\x08\x61rtifact\x18\t \x01(\t\x12\x30\n\x03use\x18\n \x01(\x0e\x32#.paddleflow.pipeline.v1.ArtifactUse\x12\x0c\n\x04meta\x18\x0b \x01(\t\x12\x0e\n\x06\x64igest\x18\x0c \x01(\t\x12\x0e\n\x06job_id\x18\r \x01(\t\x12/\n\x0b\x63reate_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x0f \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xc2\x01\n\x19ListArtifactEventsRequest\x12\x0e\n\x06owners\x18\x01 \x03(\t\x12\x13\n\x0b\x66ilesystems\x18\x02 \x03(\t\x12\x0f\n\x07run_ids\x18\x03 \x03(\t\x12\x31\n\x04uses\x18\x04 \x03(\x0e\x32#.paddleflow.pipeline.v1.ArtifactUse\x12\x15\n\rpath_prefixes\x18\x05 \x03(\t\x12\x11\n\tpage_size\x18\x06 \x01(\x05\x12\x12\n\npage_token\x18\x07 \x01(\t\"l\n\x1aListArtifactEventsResponse\x12\x35\n\x06\x65vents\x18\x01 \x03(\x0b\x32%.paddleflow.pipeline.v1.ArtifactEvent\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"P\n\x11GetLineageRequest\x12\x15\n\rfilesystem_id\x18\x01 \x01(\t\x12\x15\n\rartifact_path\x18\x02 \x01(\t\x12\r\n\x05\x64\x65pth\x18\x03 \x01(\x05\"\x84\x01\n\x12GetLineageResponse\x12\x36\n\tmade_from\x18\x01 \x03(\x0b\x32#.paddleflow.pipeline.v1.LineageLink\x12\x36\n\tmade_into\x18\x02 \x03(\x0b\x32#.paddleflow.pipeline.v1.LineageLink\"v\n\x0bLineageLink\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\x0c\n\x04node\x18\x02 \x01(\t\x12\x12\n\ninput_path\x18\x03 \x01(\t\x12\x13\n\x0boutput_path\x18\x04 \x01(\t\x12\x10\n\x08\x64istance\x18\x05 \x01(\x05\x12\x0e\n\x06\x63\x61\x63hed\x18\x06 \x01(\x08\"\x98\x01\n\x12\x45xportTableRequest\x12,\n\x05table\x18\x01 \x01(\x0e\x32\x1d.paddleflow.pipeline.v1.Table\x12)\n\x05since\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x05until\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"#\n\x13\x45xportTableResponse\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\"\x95\x02\n\x0c\x43\x61\x63hedResult\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0e\n\x06run_id\x18\x02 \x01(\t\x12\x0c\n\x04node\x18\x03 \x01(\t\x12\x0e\n\x06job_id\x18\x04 \x01(\t\x12\x12\n\nfilesystem\x18\x05 \x01(\t\x12\r\n\x05owner\x18\x06 \x01(\t\x12\x0e\n\x06origin\x18\x07 \x01(\t\x12\x0b\n\x03key\x18\x08 \x01(\t\x12\x18\n\x10max_expired_time\x18\t \x01(\x03\x12\x0f\n\x07used_by\x18\n \x03(\t\x12/\n\x0b\x63reate_time\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"w\n\x18ListCachedResultsRequest\x12\x0e\n\x06owners\x18\x01 \x03(\t\x12\x13\n\x0b\x66ilesystems\x18\x02 \x03(\t\x12\x0f\n\x07run_ids\x18\x03 \x03(\t\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\"k\n\x19ListCachedResultsResponse\x12\x35\n\x07results\x18\x01 \x03(\x0b\x32$.paddleflow.pipeline.v1.CachedResult\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"$\n\x16GetCachedResultRequest\x12\n\n\x02id\x18\x01 \x01(\t\"O\n\x17GetCachedResultResponse\x12\x34\n\x06result\x18\x01 \x01(\x0b\x32$.paddleflow.pipeline.v1.CachedResult\";\n\x19\x44\x65leteCachedResultRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\x1c\n\x1a\x44\x65leteCachedResultResponse*\\\n\x0b\x41rtifactUse\x12\x1c\n\x18\x41RTIFACT_USE_UNSPECIFIED\x10\x00\x12\x16\n\x12\x41RTIFACT_USE_INPUT\x10\x01\x12\x17\n\x13\x41RTIFACT_USE_OUTPUT\x10\x02*R\n\x05Table\x12\x15\n\x11TABLE_UNSPECIFIED\x10\x00\x12\x11\n\rTABLE_LINEAGE\x10\x01\x12\x0e\n\nTABLE_RUNS\x10\x02\x12\x0f\n\x0bTABLE_NODES\x10\x03\x32\x8a\x06\n\x0f\x41rtifactService\x12\x86\x01\n\x12ListArtifactEvents\x12\x31.paddleflow.pipeline.v1.ListArtifactEventsRequest\x1a\x32.paddleflow.pipeline.v1.ListArtifactEventsResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x12n\n\nGetLineage\x12).paddleflow.pipeline.v1.GetLineageRequest\x1a*.paddleflow.pipeline.v1.GetLineageResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x12s\n\x0b\x45xportTable\x12*.paddleflow.pipeline.v1.ExportTableRequest\x1a+.paddleflow.pipeline.v1.ExportTableResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x30\x01\x12\x83\x01\n\x11ListCachedResults\x12\x30.paddleflow.pipeline.v1.ListCachedResultsRequest\x1a\x31.paddleflow.pipeline.v1.ListCachedResultsResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x12}\n\x0fGetCachedResult\x12..paddleflow.pipeline.v1.GetCachedResultRequest\x1a/.paddleflow.pipeline.v1.GetCachedResultResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x12\x83\x01\n\x12\x44\x65leteCachedResult\x12\x31.paddleflow.pipeline.v1.DeleteCachedResultRequest\x1a\x32.paddleflow.pipeline.v1.DeleteCachedResultResponse\"\x06\xea\xc7\x18\x02\x08\x02\x42?Z=github.com/PaddlePaddle/PaddleFlow/api/pipeline/v1;pipelinev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%paddleflow/pipeline/v1/artifact.proto\x12\x16paddleflow.pipeline.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!paddleflow/common/v1/access.proto\"\xf0\x02\n\rArtifactEvent\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12\x0e\n\x06run_id\x18\x02 \x01(\t\x12\x0c\n\x04node\x18\x03 \x01(\t\x12\x0c\n\x04step\x18\x04 \x01(\t\x12\x15\n\rfilesystem_id\x18\x05 \x01(\t\x12\x12\n\nfilesystem\x18\x06 \x01(\t\x12\r\n\x05owner\x18\x07 \x01(\t\x12\x15\n\rartifact_path\x18\x08 \x01(\t\x12\x10\n\x08\x61rtifact\x18\t \x01(\t\x12\x30\n\x03use\x18\n \x01(\x0e\x32#.paddleflow.pipeline.v1.ArtifactUse\x12\x0c\n\x04meta\x18\x0b \x01(\t\x12\x0e\n\x06\x64igest\x18\x0c \x01(\t\x12\x0e\n\x06job_id\x18\r \x01(\t\x12/\n\x0b\x63reate_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x0f \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xc2\x01\n\x19ListArtifactEventsRequest\x12\x0e\n\x06owners\x18\x01 \x03(\t\x12\x13\n\x0b\x66ilesystems\x18\x02 \x03(\t\x12\x0f\n\x07run_ids\x18\x03 \x03(\t\x12\x31\n\x04uses\x18\x04 \x03(\x0e\x32#.paddleflow.pipeline.v1.ArtifactUse\x12\x15\n\rpath_prefixes\x18\x05 \x03(\t\x12\x11\n\tpage_size\x18\x06 \x01(\x05\x12\x12\n\npage_token\x18\x07 \x01(\t\"l\n\x1aListArtifactEventsResponse\x12\x35\n\x06\x65vents\x18\x01 \x03(\x0b\x32%.paddleflow.pipeline.v1.ArtifactEvent\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"P\n\x11GetLineageRequest\x12\x15\n\rfilesystem_id\x18\x01 \x01(\t\x12\x15\n\rartifact_path\x18\x02 \x01(\t\x12\r\n\x05\x64\x65pth\x18\x03 \x01(\x05\"\x97\x01\n\x12GetLineageResponse\x12\x36\n\tmade_from\x18\x01 \x03(\x0b\x32#.paddleflow.pipeline.v1.LineageLink\x12\x36\n\tmade_into\x18\x02 \x03(\x0b\x32#.paddleflow.pipeline.v1.LineageLink\x12\x11\n\ttruncated\x18\x03 \x01(\x08\"v\n\x0bLineageLink\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\x0c\n\x04node\x18\x02 \x01(\t\x12\x12\n\ninput_path\x18\x03 \x01(\t\x12\x13\n\x0boutput_path\x18\x04 \x01(\t\x12\x10\n\x08\x64istance\x18\x05 \x01(\x05\x12\x0e\n\x06\x63\x61\x63hed\x18\x06 \x01(\x08\"\x98\x01\n\x12\x45xportTableRequest\x12,\n\x05table\x18\x01 \x01(\x0e\x32\x1d.paddleflow.pipeline.v1.Table\x12)\n\x05since\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x05until\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"#\n\x13\x45xportTableResponse\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\"\x95\x02\n\x0c\x43\x61\x63hedResult\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0e\n\x06run_id\x18\x02 \x01(\t\x12\x0c\n\x04node\x18\x03 \x01(\t\x12\x0e\n\x06job_id\x18\x04 \x01(\t\x12\x12\n\nfilesystem\x18\x05 \x01(\t\x12\r\n\x05owner\x18\x06 \x01(\t\x12\x0e\n\x06origin\x18\x07 \x01(\t\x12\x0b\n\x03key\x18\x08 \x01(\t\x12\x18\n\x10max_expired_time\x18\t \x01(\x03\x12\x0f\n\x07used_by\x18\n \x03(\t\x12/\n\x0b\x63reate_time\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"w\n\x18ListCachedResultsRequest\x12\x0e\n\x06owners\x18\x01 \x03(\t\x12\x13\n\x0b\x66ilesystems\x18\x02 \x03(\t\x12\x0f\n\x07run_ids\x18\x03 \x03(\t\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\"k\n\x19ListCachedResultsResponse\x12\x35\n\x07results\x18\x01 \x03(\x0b\x32$.paddleflow.pipeline.v1.CachedResult\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"$\n\x16GetCachedResultRequest\x12\n\n\x02id\x18\x01 \x01(\t\"O\n\x17GetCachedResultResponse\x12\x34\n\x06result\x18\x01 \x01(\x0b\x32$.paddleflow.pipeline.v1.CachedResult\";\n\x19\x44\x65leteCachedResultRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\x1c\n\x1a\x44\x65leteCachedResultResponse*\\\n\x0b\x41rtifactUse\x12\x1c\n\x18\x41RTIFACT_USE_UNSPECIFIED\x10\x00\x12\x16\n\x12\x41RTIFACT_USE_INPUT\x10\x01\x12\x17\n\x13\x41RTIFACT_USE_OUTPUT\x10\x02*R\n\x05Table\x12\x15\n\x11TABLE_UNSPECIFIED\x10\x00\x12\x11\n\rTABLE_LINEAGE\x10\x01\x12\x0e\n\nTABLE_RUNS\x10\x02\x12\x0f\n\x0bTABLE_NODES\x10\x03\x32\x8a\x06\n\x0f\x41rtifactService\x12\x86\x01\n\x12ListArtifactEvents\x12\x31.paddleflow.pipeline.v1.ListArtifactEventsRequest\x1a\x32.paddleflow.pipeline.v1.ListArtifactEventsResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x12n\n\nGetLineage\x12).paddleflow.pipeline.v1.GetLineageRequest\x1a*.paddleflow.pipeline.v1.GetLineageResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x12s\n\x0b\x45xportTable\x12*.paddleflow.pipeline.v1.ExportTableRequest\x1a+.paddleflow.pipeline.v1.ExportTableResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x30\x01\x12\x83\x01\n\x11ListCachedResults\x12\x30.paddleflow.pipeline.v1.ListCachedResultsRequest\x1a\x31.paddleflow.pipeline.v1.ListCachedResultsResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x12}\n\x0fGetCachedResult\x12..paddleflow.pipeline.v1.GetCachedResultRequest\x1a/.paddleflow.pipeline.v1.GetCachedResultResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x12\x83\x01\n\x12\x44\x65leteCachedResult\x12\x31.paddleflow.pipeline.v1.DeleteCachedResultRequest\x1a\x32.paddleflow.pipeline.v1.DeleteCachedResultResponse\"\x06\xea\xc7\x18\x02\x08\x02\x42?Z=github.com/PaddlePaddle/PaddleFlow/api/pipeline/v1;pipelinev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -46,10 +46,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ARTIFACTSERVICE'].methods_by_name['GetCachedResult']._serialized_options = b'\220\002\001\352\307\030\002\010\002'
   _globals['_ARTIFACTSERVICE'].methods_by_name['DeleteCachedResult']._loaded_options = None
   _globals['_ARTIFACTSERVICE'].methods_by_name['DeleteCachedResult']._serialized_options = b'\352\307\030\002\010\002'
-  _globals['_ARTIFACTUSE']._serialized_start=2060
-  _globals['_ARTIFACTUSE']._serialized_end=2152
-  _globals['_TABLE']._serialized_start=2154
-  _globals['_TABLE']._serialized_end=2236
+  _globals['_ARTIFACTUSE']._serialized_start=2079
+  _globals['_ARTIFACTUSE']._serialized_end=2171
+  _globals['_TABLE']._serialized_start=2173
+  _globals['_TABLE']._serialized_end=2255
   _globals['_ARTIFACTEVENT']._serialized_start=134
   _globals['_ARTIFACTEVENT']._serialized_end=502
   _globals['_LISTARTIFACTEVENTSREQUEST']._serialized_start=505
@@ -59,27 +59,27 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETLINEAGEREQUEST']._serialized_start=811
   _globals['_GETLINEAGEREQUEST']._serialized_end=891
   _globals['_GETLINEAGERESPONSE']._serialized_start=894
-  _globals['_GETLINEAGERESPONSE']._serialized_end=1026
-  _globals['_LINEAGELINK']._serialized_start=1028
-  _globals['_LINEAGELINK']._serialized_end=1146
-  _globals['_EXPORTTABLEREQUEST']._serialized_start=1149
-  _globals['_EXPORTTABLEREQUEST']._serialized_end=1301
-  _globals['_EXPORTTABLERESPONSE']._serialized_start=1303
-  _globals['_EXPORTTABLERESPONSE']._serialized_end=1338
-  _globals['_CACHEDRESULT']._serialized_start=1341
-  _globals['_CACHEDRESULT']._serialized_end=1618
-  _globals['_LISTCACHEDRESULTSREQUEST']._serialized_start=1620
-  _globals['_LISTCACHEDRESULTSREQUEST']._serialized_end=1739
-  _globals['_LISTCACHEDRESULTSRESPONSE']._serialized_start=1741
-  _globals['_LISTCACHEDRESULTSRESPONSE']._serialized_end=1848
-  _globals['_GETCACHEDRESULTREQUEST']._serialized_start=1850
-  _globals['_GETCACHEDRESULTREQUEST']._serialized_end=1886
-  _globals['_GETCACHEDRESULTRESPONSE']._serialized_start=1888
-  _globals['_GETCACHEDRESULTRESPONSE']._serialized_end=1967
-  _globals['_DELETECACHEDRESULTREQUEST']._serialized_start=1969
-  _globals['_DELETECACHEDRESULTREQUEST']._serialized_end=2028
-  _globals['_DELETECACHEDRESULTRESPONSE']._serialized_start=2030
-  _globals['_DELETECACHEDRESULTRESPONSE']._serialized_end=2058
-  _globals['_ARTIFACTSERVICE']._serialized_start=2239
-  _globals['_ARTIFACTSERVICE']._serialized_end=3017
+  _globals['_GETLINEAGERESPONSE']._serialized_end=1045
+  _globals['_LINEAGELINK']._serialized_start=1047
+  _globals['_LINEAGELINK']._serialized_end=1165
+  _globals['_EXPORTTABLEREQUEST']._serialized_start=1168
+  _globals['_EXPORTTABLEREQUEST']._serialized_end=1320
+  _globals['_EXPORTTABLERESPONSE']._serialized_start=1322
+  _globals['_EXPORTTABLERESPONSE']._serialized_end=1357
+  _globals['_CACHEDRESULT']._serialized_start=1360
+  _globals['_CACHEDRESULT']._serialized_end=1637
+  _globals['_LISTCACHEDRESULTSREQUEST']._serialized_start=1639
+  _globals['_LISTCACHEDRESULTSREQUEST']._serialized_end=1758
+  _globals['_LISTCACHEDRESULTSRESPONSE']._serialized_start=1760
+  _globals['_LISTCACHEDRESULTSRESPONSE']._serialized_end=1867
+  _globals['_GETCACHEDRESULTREQUEST']._serialized_start=1869
+  _globals['_GETCACHEDRESULTREQUEST']._serialized_end=1905
+  _globals['_GETCACHEDRESULTRESPONSE']._serialized_start=1907
+  _globals['_GETCACHEDRESULTRESPONSE']._serialized_end=1986
+  _globals['_DELETECACHEDRESULTREQUEST']._serialized_start=1988
+  _globals['_DELETECACHEDRESULTREQUEST']._serialized_end=2047
+  _globals['_DELETECACHEDRESULTRESPONSE']._serialized_start=2049
+  _globals['_DELETECACHEDRESULTRESPONSE']._serialized_end=2077
+  _globals['_ARTIFACTSERVICE']._serialized_start=2258
+  _globals['_ARTIFACTSERVICE']._serialized_end=3036
 # @@protoc_insertion_point(module_scope)

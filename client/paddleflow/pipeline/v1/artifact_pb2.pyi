@@ -252,7 +252,7 @@ class GetLineageRequest(_message.Message):
     artifact_path: _builtins.str
     """The path of the artifact in it."""
     depth: _builtins.int
-    """How many steps back and on at most; 0 means 5, more than 20 means 20."""
+    """How many steps back and on at most, from 0 to 20; 0 means 5."""
     def __init__(
         self,
         *,
@@ -276,6 +276,9 @@ class GetLineageResponse(_message.Message):
 
     MADE_FROM_FIELD_NUMBER: _builtins.int
     MADE_INTO_FIELD_NUMBER: _builtins.int
+    TRUNCATED_FIELD_NUMBER: _builtins.int
+    truncated: _builtins.bool
+    """True if there is more than fits into an answer, which is 1000 links each way; the nearest are there."""
     @_builtins.property
     def made_from(self) -> _containers.RepeatedCompositeFieldContainer[Global___LineageLink]:
         """What was used to make it, and to make that, and so on."""
@@ -289,10 +292,11 @@ class GetLineageResponse(_message.Message):
         *,
         made_from: _abc.Iterable[Global___LineageLink] | None = ...,
         made_into: _abc.Iterable[Global___LineageLink] | None = ...,
+        truncated: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["made_from", b"made_from", "made_into", b"made_into"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["made_from", b"made_from", "made_into", b"made_into", "truncated", b"truncated"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -96,7 +96,7 @@ class ArtifactServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ExportTable(self, request, context):
-        """ExportTable streams a table of all that the caller may see, as a Parquet file. Idempotent.
+        """ExportTable streams a table of all that the caller may see, newest first, as a Parquet file in pieces. Idempotent.
 
         | condition | code | reason | what to do |
         |---|---|---|---|

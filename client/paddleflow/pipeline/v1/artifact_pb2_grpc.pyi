@@ -50,7 +50,7 @@ class ArtifactServiceStub:
     | nobody wrote or read such an artifact | NOT_FOUND | NOT_FOUND | – |
     """
     ExportTable: _grpc.UnaryStreamMultiCallable[_artifact_pb2.ExportTableRequest, _artifact_pb2.ExportTableResponse]
-    """ExportTable streams a table of all that the caller may see, as a Parquet file. Idempotent.
+    """ExportTable streams a table of all that the caller may see, newest first, as a Parquet file in pieces. Idempotent.
 
     | condition | code | reason | what to do |
     |---|---|---|---|
@@ -90,7 +90,7 @@ class ArtifactServiceAsyncStub(ArtifactServiceStub):
     | nobody wrote or read such an artifact | NOT_FOUND | NOT_FOUND | – |
     """
     ExportTable: _aio.UnaryStreamMultiCallable[_artifact_pb2.ExportTableRequest, _artifact_pb2.ExportTableResponse]  # type: ignore[assignment]
-    """ExportTable streams a table of all that the caller may see, as a Parquet file. Idempotent.
+    """ExportTable streams a table of all that the caller may see, newest first, as a Parquet file in pieces. Idempotent.
 
     | condition | code | reason | what to do |
     |---|---|---|---|
@@ -145,7 +145,7 @@ class ArtifactServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _artifact_pb2.ExportTableRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_artifact_pb2.ExportTableResponse], _abc.AsyncIterator[_artifact_pb2.ExportTableResponse]]:
-        """ExportTable streams a table of all that the caller may see, as a Parquet file. Idempotent.
+        """ExportTable streams a table of all that the caller may see, newest first, as a Parquet file in pieces. Idempotent.
 
         | condition | code | reason | what to do |
         |---|---|---|---|

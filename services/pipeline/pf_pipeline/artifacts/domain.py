@@ -197,3 +197,23 @@ class Claim:
 
     work: WorkKey
     by: NodeKey
+
+
+class Table(StrEnum):
+    """What can be exported."""
+
+    LINEAGE = "lineage"
+    RUNS = "runs"
+    NODES = "nodes"
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Which rows of a table are wanted; what is None matches all."""
+
+    since: datetime | None = None
+    """Only what is about runs that were made at or after this time."""
+    until: datetime | None = None
+    """Only what is about runs that were made before this time."""
+    seen_by: str | None = None
+    """Only what is about runs of this user."""

@@ -1,12 +1,13 @@
-"""What artifacts need of files."""
+"""What artifacts need of others."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from paddleflow.problems import Problem
+from pf_pipeline.artifacts.domain import Period, Table
 from pf_pipeline.documents.model import CacheMode
 
 
@@ -63,3 +64,10 @@ class Files(Protocol):
 
     async def remove(self, ask: Ask, paths: Sequence[str]) -> Sequence[Fault | Pending | None]:
         """Removes what lies at paths, with all in it. None: it is done, or there was nothing."""
+
+
+class Tables(Protocol):
+    """Tables as files."""
+
+    def parquet(self, table: Table, period: Period) -> AsyncIterator[bytes]:
+        """A table as a Parquet file, piece by piece."""

@@ -1,0 +1,1 @@
+"""Tables of all that runs did, as files for others to compute with."""
