@@ -14,6 +14,7 @@ ENTRY_POINT_NAME = "PF-ENTRY-POINT"
 PIPELINE_NAME = "^[A-Za-z_][A-Za-z0-9_-]{0,127}$"
 COMPONENT_NAME = "^[a-zA-Z][a-zA-Z0-9-]{0,29}$"
 VARIABLE_NAME = "^[A-Za-z_][A-Za-z0-9_]{0,49}$"
+ENVIRONMENT_NAME = "^[A-Za-z_][A-Za-z0-9_]{0,127}$"
 MOST_OF_A_VARIABLE = 50
 """How many characters the name of a parameter or an artifact has at most."""
 

@@ -13,7 +13,8 @@ def ordered(deps: Mapping[str, set[str]]) -> list[str]:
     """The names, each after those it depends on, otherwise as they are given; raises Unwired if they go in circles."""
     place = {name: number for number, name in enumerate(deps)}
     names = list(deps)
-    sorter = TopologicalSorter(deps)
+    # Sets have another order in each process, and so would what is said of a circle.
+    sorter = TopologicalSorter({name: sorted(each) for name, each in deps.items()})
     try:
         sorter.prepare()
     except CycleError as error:

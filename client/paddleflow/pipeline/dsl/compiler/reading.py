@@ -80,9 +80,11 @@ class Reading:
     def _parameter(self, component: Component, parameter: Parameter) -> object:
         if parameter.ref is not None:
             return self._value(component, parameter.ref)
-        said = {"type": parameter.type, "default": self._value(component, parameter.default)}
-        if said := {key: value for key, value in said.items() if value is not None}:
-            return said
+        default = self._value(component, parameter.default)
+        if parameter.type is not None:
+            return {"type": parameter.type} if default is None else {"type": parameter.type, "default": default}
+        if default is not None:
+            return default
         raise Unwired("has neither a value nor a type: give it one, as in Parameter(default=3) or Parameter(type=int)")
 
     def _value(self, component: Component, value: object) -> object:

@@ -154,7 +154,7 @@ class Component:
         return self._loop_argument
 
     @loop_argument.setter
-    def loop_argument(self, argument: object) -> None:
+    def loop_argument(self, argument: Any) -> None:  # noqa: ANN401 -- what LoopArgument takes
         self._loop_argument = None if argument is None else LoopArgument(argument, self)
 
     @property

@@ -8,7 +8,7 @@ from paddleflow.pipeline.dsl.io_types.artifact import Artifact
 from paddleflow.pipeline.dsl.io_types.parameter import Parameter
 from paddleflow.pipeline.dsl.io_types.placeholder import ArtifactPlaceholder
 from paddleflow.pipeline.dsl.io_types.result import Result
-from paddleflow.pipeline.dsl.names import VARIABLE_NAME, check_name, refused
+from paddleflow.pipeline.dsl.names import ENVIRONMENT_NAME, VARIABLE_NAME, check_name, refused
 
 V = TypeVar("V")
 
@@ -92,7 +92,7 @@ class EnvDict(OwnedDict[str]):
     """Environment variables. A text, a parameter or a result may be set; a text is got."""
 
     def __setitem__(self, key: str, value: Any) -> None:  # noqa: ANN401 -- checked here
-        check_name(f"a variable of {self._component.name}", key, VARIABLE_NAME)
+        check_name(f"a variable of {self._component.name}", key, ENVIRONMENT_NAME)
         if not isinstance(value, str | Parameter | Result):
             raise refused(f"the variable {key} of {self._component.name} has to be text or a parameter, not {value!r}")
         super().__setitem__(key, str(value))

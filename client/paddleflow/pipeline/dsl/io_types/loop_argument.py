@@ -68,5 +68,5 @@ def _objection_to_text(text: str, own: LoopItem) -> str:
 
 
 def _objection_to_items(items: list[object]) -> str:
-    wrong = next((item for item in items if not is_value(item)), None)
-    return "" if wrong is None else f"the item {wrong!r} is neither text nor number nor list"
+    wrong = [item for item in items if not is_value(item)]
+    return f"the item {wrong[0]!r} is neither text nor number nor list" if wrong else ""
