@@ -6,25 +6,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pf_pipeline.documents.model import Value
-from pf_pipeline.documents.reading import read
 from pf_pipeline.engine.core.words import Scope, Sibling, Turn, Words
 from pf_pipeline.plans import paths, resolving
 from pf_pipeline.plans.domain import Plan, Planned, PlannedDag, PlannedStep
-from pf_pipeline.plans.planning import plan
-from pf_pipeline.plans.requests import Request
 from pf_pipeline.runs.domain import NodeWork, Order, Run
+from pf_pipeline.runs.taking import Plans
 
 
 class PipelineLanguage:
     """Fulfils `Language`."""
 
+    def __init__(self, plans: Plans) -> None:
+        self._plans = plans
+
     def plan(self, order: Order) -> Plan:
         """The plan of an order. It was accepted, so there is one."""
-        return plan(read(order.document), Request(filesystem=order.filesystem))
+        return self._plans.plan(order)
 
     def words(self, run: Run, plan: Plan) -> Words:
         """How templates become values in a run."""
-        return RunWords(run.id, plan.name, facts_of(run), ground_of(run, plan))
+        return words_of(run, plan)
+
+
+def words_of(run: Run, plan: Plan) -> RunWords:
+    return RunWords(run.id, plan.name, facts_of(run), ground_of(run, plan))
 
 
 def facts_of(run: Run) -> resolving.Facts:
@@ -87,6 +92,7 @@ class RunWords:
             env=filling.texts(planned.env),
             docker_env=planned.docker_env,
             outputs=outputs,
+            result_files=self._result_files(planned, turn),
             job=job if isinstance(job, dict) else {},
         )
 
@@ -105,6 +111,10 @@ class RunWords:
         folder = self.folder(planned, turn)
         return {name: f"{folder}/{name}" for name in planned.outputs}
 
+    def _result_files(self, planned: PlannedStep, turn: Turn) -> dict[str, str]:
+        folder = self.folder(planned, turn) if planned.results else ""
+        return {name: paths.result_file(folder, name) for name in planned.results}
+
     def folder(self, planned: Planned, turn: Turn) -> str:
         """Where the artifacts of an iteration of a step lie."""
         sub_path = self.ground.sub_path
@@ -112,13 +122,12 @@ class RunWords:
 
     def injected(self, planned: PlannedStep, turn: Turn, work: NodeWork) -> dict[str, str]:
         """Variables that the system adds to the environment of a step."""
-        results = {name: paths.result_file(self.folder(planned, turn), name) for name in planned.results}
         seen = self.ground.seen
         return resolving.injected(
             self.facts.system(planned.name, turn.argument),
             {name: seen(path) for name, path in work.inputs.items()},
             {name: seen(path) for name, path in work.outputs.items()},
-            {name: seen(path) for name, path in results.items()},
+            {name: seen(path) for name, path in work.result_files.items()},
         )
 
     def _own(self, planned: PlannedStep, turn: Turn, work: NodeWork, outputs: Mapping[str, str]) -> resolving.Own:

@@ -6,8 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from paddleflow.pipeline.v1 import run_pb2
+from pf_kit.principal import Principal
 from pf_kit.unit import Change, View
-from pf_pipeline.runs.domain import Source
+from pf_pipeline.plans.domain import Plan
+from pf_pipeline.runs.domain import Node, NodeFilter, Order, Source
+from pf_pipeline.runs.store import Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,3 +63,21 @@ class Traces(Protocol):
 
     async def forget(self, change: Change, runs: Sequence[str]) -> None:
         """Forgets all else that is kept of runs."""
+
+
+class Showing(Protocol):
+    """The port to what can be said of runs beside what is kept of them. Methods raise what the contract lists."""
+
+    async def nodes(
+        self, view: View, caller: Principal, run: str, chosen: NodeFilter, after: Place, limit: int
+    ) -> Sequence[Node]:
+        """Nodes of a run in their order, those among them that have not begun, as far as they are known."""
+
+    async def explained(self, view: View, caller: Principal, run: str, path: str) -> run_pb2.ExplainNodeResponse:
+        """Why a node stands where it stands."""
+
+    async def planned(self, owner: str, order: Order, plan: Plan) -> run_pb2.PlanRunResponse:
+        """What a run would do."""
+
+    async def drawn(self, view: View, caller: Principal, request: run_pb2.DrawRunRequest) -> str:
+        """A drawing of a run."""

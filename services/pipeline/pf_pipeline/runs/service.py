@@ -14,7 +14,6 @@ from pf_kit.unit import Change, View
 from pf_pipeline.runs.domain import (
     Happening,
     Node,
-    NodeFilter,
     Order,
     Run,
     RunChanged,
@@ -26,7 +25,7 @@ from pf_pipeline.runs.domain import (
 )
 from pf_pipeline.runs.ports import Traces
 from pf_pipeline.runs.states import RUN_OVER, RunState
-from pf_pipeline.runs.store import Place, RunStore
+from pf_pipeline.runs.store import RunStore
 
 
 class Runs:
@@ -54,7 +53,14 @@ class Runs:
 
     async def create(self, change: Change, owner: str, order: Order) -> Run:
         """Keeps a new run, which begins at once."""
-        return await self._add(change, owner, order, RunLife(create_time=change.time))
+        return await self.begin(change, owner, order, RunLife(create_time=change.time))
+
+    async def begin(self, change: Change, owner: str, order: Order, life: RunLife) -> Run:
+        """Keeps a new run, which goes on from where it stands."""
+        run = await self._store.add(change, _run(await self._store.new_id(change), owner, order, life))
+        await self._store.wish(change, Wish(run=run.id, wanted=Wanted.BEGIN, by=owner))
+        change.emit(RunChanged(run, born=True))
+        return run
 
     async def create_skipped(self, change: Change, owner: str, order: Order, why: str) -> Run:
         """Keeps the record of a run that a schedule has passed over."""
@@ -87,12 +93,9 @@ class Runs:
         change.emit(RunChanged(replace(run, version=run.version + 1), forgotten=True))
         return run
 
-    async def nodes(
-        self, view: View, caller: Principal, id_: str, chosen: NodeFilter, after: Place, limit: int
-    ) -> Sequence[Node]:
-        """Nodes of a run, in their order. Raises RunNotFound."""
-        await self.get(view, caller, id_)
-        return await self._store.nodes(view, id_, chosen, after, limit)
+    async def used_by(self, view: View, run: Run) -> Sequence[str]:
+        """Runs that took results from a run."""
+        return await self._traces.used_by(view, run.id)
 
     async def node(self, view: View, caller: Principal, id_: str, path: str) -> Node:
         """A node of a run. Raises RunNotFound and NodeNotFound."""
@@ -129,12 +132,6 @@ class Runs:
         if not (caller.root or caller.name in node.waiting_on):
             raise PermissionDenied(f"{path} waits for the approval of {', '.join(node.waiting_on)}")
         return node
-
-    async def _add(self, change: Change, owner: str, order: Order, life: RunLife) -> Run:
-        run = await self._store.add(change, _run(await self._store.new_id(change), owner, order, life))
-        await self._store.wish(change, Wish(run=run.id, wanted=Wanted.BEGIN, by=owner))
-        change.emit(RunChanged(run, born=True))
-        return run
 
 
 def _run(id_: str, owner: str, order: Order, life: RunLife) -> Run:
