@@ -56,6 +56,21 @@ class Artifacts:
         await self._store.remove_results(change, [found.number])
 
 
+class Traces:
+    """What is kept of runs here, for whoever forgets them."""
+
+    def __init__(self, *, store: ArtifactStore) -> None:
+        self._store = store
+
+    async def used_by(self, view: View, run: str) -> Sequence[str]:
+        """Runs that took results from a run, in the order in which they did first."""
+        return (await self._store.takers(view, [run])).get(run, ())
+
+    async def forget(self, change: Change, runs: Sequence[str]) -> None:
+        """Forgets all about runs."""
+        await self._store.forget(change, runs)
+
+
 def seen_by(caller: Principal) -> str | None:
     """By whom things have to be seen; None for everybody, who is root."""
     return None if caller.root else caller.name
