@@ -54,6 +54,8 @@ class Driver:
     library: Library
     chronicle: Chronicle
     fence: Fence
+    epoch: int
+    """Of the lease of this instance: higher than that of all before."""
     clock: Clock
     inbox: Inbox
     _taken: set[int] = field(default_factory=set)
@@ -133,7 +135,7 @@ class Driver:
         run, plan = state.run, state.plan
         executor = self.executors[run.order.executor]
         work = [self._ask(run, state, effect) for effect in effects if isinstance(effect, Read | ReadResults | Judge)]
-        if starts := [Start(run, plan, effect) for effect in effects if isinstance(effect, Launch)]:
+        if starts := [Start(run, plan, effect, self.epoch) for effect in effects if isinstance(effect, Launch)]:
             work.append(executor.start(starts))
         if ends := [End(run, effect) for effect in effects if isinstance(effect, Halt)]:
             work.append(executor.end(ends))

@@ -24,6 +24,8 @@ class Start:
     run: Run
     plan: Plan
     launch: Launch
+    epoch: int
+    """Higher than that of all who drove the run before."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,14 +33,22 @@ class JobView:
     id: str
     state: JobState
     message: str = ""
-    status: int | None = None
-    """The exit status of the replica that made it fail."""
-    version: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
     """All jobs that are not over have been told since the watch began."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Which try of which step a job is."""
+
+    run: str
+    path: str
+    attempt: int
+    status_matters: bool = False
+    """Whether it is tried again depends on its exit status."""
 
 
 class Jobs(Protocol):
@@ -55,6 +63,9 @@ class Jobs(Protocol):
     async def get(self, id_: str) -> JobView:
         """A job. Raises JobNotFound."""
 
+    async def exit_status(self, id_: str) -> int | None:
+        """The exit status of the replica that made a job fail; None if it had none."""
+
     def watch(self) -> AsyncIterator[JobView | Listed]:
         """Jobs that are not over, then `Listed`, then each job that changes; ends when the stream breaks."""
 
@@ -66,8 +77,8 @@ class JobsExecutor:
     jobs: Jobs
     files: Files
     tell: Tell
-    _known: dict[str, tuple[str, str, int]] = field(default_factory=dict)
-    """Run, path and attempt of each job that is not over, by its id."""
+    _known: dict[str, Known] = field(default_factory=dict)
+    """Jobs that are not over, by their ids."""
     _waiting: list[Start] = field(default_factory=list)
     """Steps whose jobs are to be created."""
     _places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
@@ -91,7 +102,7 @@ class JobsExecutor:
             try:
                 async for told in self.jobs.watch():
                     if isinstance(told, JobView):
-                        self._see(told)
+                        await self._see(told)
                         if seen is not None:
                             seen.add(told.id)
                     elif seen is not None:
@@ -105,30 +116,30 @@ class JobsExecutor:
         """Sees jobs that were over before the watch began, or have not been created yet."""
         for id_ in sorted(ids):
             with suppress(JobNotFound):
-                self._see(await self.jobs.get(id_))
+                await self._see(await self.jobs.get(id_))
 
     async def _create(self, owner: str, steps: Sequence[Start]) -> None:
         if not steps:
             return
         for step in steps:
-            node = step.launch.node
-            self._known[node.job] = (step.run.id, node.path, node.attempt)
+            node, retry = step.launch.node, step.launch.planned.retry
+            self._known[node.job] = Known(step.run.id, node.path, node.attempt, bool(retry and retry.not_on))
         made: Sequence[JobView | Problem]
         try:
             made = await again("create jobs", lambda: self.jobs.create(owner, steps))
         except LASTING as problem:
             made = [problem] * len(steps)
         for step, told in zip(steps, made, strict=True):
-            self._created(step.launch.node.job, told)
+            await self._created(step.launch.node.job, told)
 
-    def _created(self, id_: str, told: JobView | Problem) -> None:
+    async def _created(self, id_: str, told: JobView | Problem) -> None:
         if isinstance(told, JobView):
-            self._see(told)
+            await self._see(told)
         elif isinstance(told, OwnerEpochConflict):
             # Another instance drives the run by now, and will tell.
             self._known.pop(id_, None)
         else:
-            self._see(JobView(id_, JobState.FAILED, f"its job was not accepted: {told.message}"))
+            await self._see(JobView(id_, JobState.FAILED, f"its job was not accepted: {told.message}"))
 
     async def _is_prepared(self, step: Start) -> bool:
         """Makes room for what a step writes; if that cannot be, the step fails."""
@@ -154,22 +165,24 @@ class JobsExecutor:
 
     async def _stop(self, step: End) -> None:
         halt = step.halt
-        self._known[halt.job] = (step.run.id, halt.path, halt.attempt)
+        self._known[halt.job] = Known(step.run.id, halt.path, halt.attempt)
         try:
             await again("stop a job", lambda: self.jobs.stop(step.run.owner, halt.job))
-            self._see(await again("look at a job", lambda: self.jobs.get(halt.job)))
+            await self._see(await again("look at a job", lambda: self.jobs.get(halt.job)))
         except LASTING as problem:
-            self._see(JobView(halt.job, JobState.TERMINATED, problem.message))
+            await self._see(JobView(halt.job, JobState.TERMINATED, problem.message))
 
-    def _see(self, job: JobView) -> None:
+    async def _see(self, job: JobView) -> None:
         """Tells where a job stands. Of one that is over nothing more is told."""
         known = self._known.get(job.id)
         if known is None:
             return
-        run, path, attempt = known
-        self.tell(run, JobSeen(path, attempt, job.state, job.message, job.status))
-        if job.state not in (JobState.PENDING, JobState.RUNNING):
+        over = job.state not in (JobState.PENDING, JobState.RUNNING)
+        if over:
             del self._known[job.id]
+        matters = job.state is JobState.FAILED and known.status_matters
+        status = await again("look at a job", lambda: self.jobs.exit_status(job.id)) if matters else None
+        self.tell(known.run, JobSeen(known.path, known.attempt, job.state, job.message, status))
 
 
 def _by_owner(steps: Sequence[Start]) -> Iterator[tuple[str, Sequence[Start]]]:
