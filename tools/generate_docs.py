@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from reference import cli, contract, errors, frameworks, job_spec, metrics, rpc, settings, states
+from reference import cli, contract, dsl, errors, frameworks, job_spec, metrics, rpc, settings, states
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 NOTICE = "<!-- Written by `make docs`. Change what it is made from: tools/generate_docs.py says what that is. -->\n\n"
@@ -17,6 +17,7 @@ def pages() -> dict[str, str]:
     sources = contract.read()
     written = {
         "cli.md": cli.page(),
+        "dsl.md": dsl.page(),
         "errors.md": errors.page(sources),
         "frameworks.md": frameworks.page(),
         "job-spec.md": job_spec.page(sources),
