@@ -11,9 +11,17 @@ from paddleflow.problems import (
     FolderNotAllowed,
     PathEscapes,
 )
+from pf_kit.clock import SystemClock
+from pf_kit.memory import MemoryDatabase
 from pf_pipeline.artifacts.ports import Ask, Fault, Piece
 from pf_pipeline.documents.model import CacheMode
+from pf_pipeline.peers_grpc.documents import RemoteDocuments
 from pf_pipeline.peers_grpc.files import MOST_PATHS, MOST_READ, RemoteFiles
+from pf_pipeline.pipelines.convert import encode
+from pf_pipeline.pipelines.memory import MemoryPipelineStore
+from pf_pipeline.pipelines.sources import Documents
+from pf_pipeline.runs.ports import Wanted
+from pf_pipeline.runs.sources import GivenDocuments
 from support.fs_site import READ, FsSite, Member
 
 
@@ -85,3 +93,17 @@ async def test_what_is_wrong_with_the_filesystem_is_raised(fs_site: FsSite) -> N
         await files.prepare(Ask(bobby.name, ask.filesystem_id), ["x"])
     with pytest.raises(FilesystemNotFound):
         await files.exist(Ask(bobby.name, "fs-nobody-data"), ["x"])
+
+
+async def test_documents_of_runs_tell_where_they_came_from(fs_site: FsSite) -> None:
+    alice, _, _ = await given(fs_site)
+    (alice.folder / "data" / "run.yaml").write_text("name: soup")
+    filesystems = RemoteDocuments(fs_site.channel, lambda: (("authorization", f"Bearer {fs_site.service}"),))
+    documents = Documents(store=MemoryPipelineStore(), filesystems=filesystems)
+    database = MemoryDatabase(encode=encode, clock=SystemClock())
+    found = GivenDocuments(database=database, documents=documents)
+    read = await found.find(alice.name, Wanted(filesystem="data"))
+    assert (read.text, read.source.path, read.source.origin) == ("name: soup", "./run.yaml", "path:./run.yaml")
+    as_it_is = await found.find(alice.name, Wanted(document="name: stew", path="run.yaml", filesystem="data"))
+    assert (as_it_is.text, as_it_is.source.document, as_it_is.source.origin) == ("name: stew", True, "")
+    assert as_it_is.filesystem == "data"

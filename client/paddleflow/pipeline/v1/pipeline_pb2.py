@@ -22,12 +22,13 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import struct_pb2 as google_dot_protobuf_dot_struct__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from paddleflow.common.v1 import access_pb2 as paddleflow_dot_common_dot_v1_dot_access__pb2
 from paddleflow.common.v1 import event_pb2 as paddleflow_dot_common_dot_v1_dot_event__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%paddleflow/pipeline/v1/pipeline.proto\x12\x16paddleflow.pipeline.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!paddleflow/common/v1/access.proto\x1a paddleflow/common/v1/event.proto\"k\n\x06Source\x12\x10\n\x08\x64ocument\x18\x01 \x01(\t\x12\x13\n\x0bpipeline_id\x18\x02 \x01(\t\x12\x18\n\x10pipeline_version\x18\x03 \x01(\x05\x12\x0c\n\x04path\x18\x04 \x01(\t\x12\x12\n\nfilesystem\x18\x05 \x01(\t\"\xd0\x01\n\x08Pipeline\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\r\n\x05owner\x18\x04 \x01(\t\x12\x16\n\x0enewest_version\x18\x05 \x01(\x05\x12/\n\x0b\x63reate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04\x65tag\x18\x08 \x01(\t\"\xbb\x01\n\x0fPipelineVersion\x12\x13\n\x0bpipeline_id\x18\x01 \x01(\t\x12\x0e\n\x06number\x18\x02 \x01(\x05\x12\x10\n\x08\x64ocument\x18\x03 \x01(\t\x12\x0e\n\x06\x64igest\x18\x04 \x01(\t\x12\x12\n\nfilesystem\x18\x05 \x01(\t\x12\x0c\n\x04path\x18\x06 \x01(\t\x12\x0e\n\x06\x61uthor\x18\x07 \x01(\t\x12/\n\x0b\x63reate_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"s\n\rPipelineEvent\x12.\n\x04kind\x18\x01 \x01(\x0e\x32 .paddleflow.common.v1.ChangeKind\x12\x32\n\x08pipeline\x18\x02 \x01(\x0b\x32 .paddleflow.pipeline.v1.Pipeline\"F\n\x07Problem\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0c\n\x04line\x18\x03 \x01(\x05\x12\x0e\n\x06\x63olumn\x18\x04 \x01(\x05\"\x8f\x01\n\x15\x43reatePipelineRequest\x12\x32\n\x08pipeline\x18\x01 \x01(\x0b\x32 .paddleflow.pipeline.v1.Pipeline\x12.\n\x06source\x18\x02 \x01(\x0b\x32\x1e.paddleflow.pipeline.v1.Source\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"\x86\x01\n\x16\x43reatePipelineResponse\x12\x32\n\x08pipeline\x18\x01 \x01(\x0b\x32 .paddleflow.pipeline.v1.Pipeline\x12\x38\n\x07version\x18\x02 \x01(\x0b\x32\'.paddleflow.pipeline.v1.PipelineVersion\" \n\x12GetPipelineRequest\x12\n\n\x02id\x18\x01 \x01(\t\"I\n\x13GetPipelineResponse\x12\x32\n\x08pipeline\x18\x01 \x01(\x0b\x32 .paddleflow.pipeline.v1.Pipeline\"\\\n\x14ListPipelinesRequest\x12\x0e\n\x06owners\x18\x01 \x03(\t\x12\r\n\x05names\x18\x02 \x03(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"e\n\x15ListPipelinesResponse\x12\x33\n\tpipelines\x18\x01 \x03(\x0b\x32 .paddleflow.pipeline.v1.Pipeline\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x9f\x01\n\x15UpdatePipelineRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12.\n\x06source\x18\x02 \x01(\x0b\x32\x1e.paddleflow.pipeline.v1.Source\x12\x18\n\x0b\x64\x65scription\x18\x03 \x01(\tH\x00\x88\x01\x01\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\x12\x12\n\nrequest_id\x18\x05 \x01(\tB\x0e\n\x0c_description\"\x86\x01\n\x16UpdatePipelineResponse\x12\x32\n\x08pipeline\x18\x01 \x01(\x0b\x32 .paddleflow.pipeline.v1.Pipeline\x12\x38\n\x07version\x18\x02 \x01(\x0b\x32\'.paddleflow.pipeline.v1.PipelineVersion\"E\n\x15\x44\x65letePipelineRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04\x65tag\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"\x18\n\x16\x44\x65letePipelineResponse\"@\n\x19GetPipelineVersionRequest\x12\x13\n\x0bpipeline_id\x18\x01 \x01(\t\x12\x0e\n\x06number\x18\x02 \x01(\x05\"V\n\x1aGetPipelineVersionResponse\x12\x38\n\x07version\x18\x01 \x01(\x0b\x32\'.paddleflow.pipeline.v1.PipelineVersion\"n\n\x1bListPipelineVersionsRequest\x12\x13\n\x0bpipeline_id\x18\x01 \x01(\t\x12\x13\n\x0b\x66ilesystems\x18\x02 \x03(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"r\n\x1cListPipelineVersionsResponse\x12\x39\n\x08versions\x18\x01 \x03(\x0b\x32\'.paddleflow.pipeline.v1.PipelineVersion\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"W\n\x1c\x44\x65letePipelineVersionRequest\x12\x13\n\x0bpipeline_id\x18\x01 \x01(\t\x12\x0e\n\x06number\x18\x02 \x01(\x05\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"\x1f\n\x1d\x44\x65letePipelineVersionResponse\"`\n\x17ValidateDocumentRequest\x12.\n\x06source\x18\x01 \x01(\x0b\x32\x1e.paddleflow.pipeline.v1.Source\x12\x15\n\rpipeline_only\x18\x02 \x01(\x08\"M\n\x18ValidateDocumentResponse\x12\x31\n\x08problems\x18\x01 \x03(\x0b\x32\x1f.paddleflow.pipeline.v1.Problem\"x\n\x13\x44rawDocumentRequest\x12.\n\x06source\x18\x01 \x01(\x0b\x32\x1e.paddleflow.pipeline.v1.Source\x12\x31\n\x04\x66orm\x18\x02 \x01(\x0e\x32#.paddleflow.pipeline.v1.DrawingForm\"\'\n\x14\x44rawDocumentResponse\x12\x0f\n\x07\x64rawing\x18\x01 \x01(\t\"b\n\rExportFinding\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x32\n\x08\x66idelity\x18\x02 \x01(\x0e\x32 .paddleflow.pipeline.v1.Fidelity\x12\x0f\n\x07message\x18\x03 \x01(\t\"\x93\x02\n\x15\x45xportDocumentRequest\x12.\n\x06source\x18\x01 \x01(\x0b\x32\x1e.paddleflow.pipeline.v1.Source\x12\x34\n\x06target\x18\x02 \x01(\x0e\x32$.paddleflow.pipeline.v1.ExportTarget\x12\x0e\n\x06strict\x18\x03 \x01(\x08\x12Q\n\nparameters\x18\x04 \x03(\x0b\x32=.paddleflow.pipeline.v1.ExportDocumentRequest.ParametersEntry\x1a\x31\n\x0fParametersEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"r\n\x16\x45xportDocumentResponse\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x11\n\tfile_name\x18\x02 \x01(\t\x12\x37\n\x08\x66indings\x18\x03 \x03(\x0b\x32%.paddleflow.pipeline.v1.ExportFinding*[\n\x0b\x44rawingForm\x12\x1c\n\x18\x44RAWING_FORM_UNSPECIFIED\x10\x00\x12\x14\n\x10\x44RAWING_FORM_SVG\x10\x01\x12\x18\n\x14\x44RAWING_FORM_MERMAID\x10\x02*`\n\x0c\x45xportTarget\x12\x1d\n\x19\x45XPORT_TARGET_UNSPECIFIED\x10\x00\x12\x16\n\x12\x45XPORT_TARGET_ARGO\x10\x01\x12\x19\n\x15\x45XPORT_TARGET_AIRFLOW\x10\x02*b\n\x08\x46idelity\x12\x18\n\x14\x46IDELITY_UNSPECIFIED\x10\x00\x12\x12\n\x0e\x46IDELITY_EXACT\x10\x01\x12\x15\n\x11\x46IDELITY_EMULATED\x10\x02\x12\x11\n\rFIDELITY_LOST\x10\x03\x32\x84\x0b\n\x0fPipelineService\x12w\n\x0e\x43reatePipeline\x12-.paddleflow.pipeline.v1.CreatePipelineRequest\x1a..paddleflow.pipeline.v1.CreatePipelineResponse\"\x06\xea\xc7\x18\x02\x08\x02\x12q\n\x0bGetPipeline\x12*.paddleflow.pipeline.v1.GetPipelineRequest\x1a+.paddleflow.pipeline.v1.GetPipelineResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x12w\n\rListPipelines\x12,.paddleflow.pipeline.v1.ListPipelinesRequest\x1a-.paddleflow.pipeline.v1.ListPipelinesResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x12w\n\x0eUpdatePipeline\x12-.paddleflow.pipeline.v1.UpdatePipelineRequest\x1a..paddleflow.pipeline.v1.UpdatePipelineResponse\"\x06\xea\xc7\x18\x02\x08\x02\x12w\n\x0e\x44\x65letePipeline\x12-.paddleflow.pipeline.v1.DeletePipelineRequest\x1a..paddleflow.pipeline.v1.DeletePipelineResponse\"\x06\xea\xc7\x18\x02\x08\x02\x12\x86\x01\n\x12GetPipelineVersion\x12\x31.paddleflow.pipeline.v1.GetPipelineVersionRequest\x1a\x32.paddleflow.pipeline.v1.GetPipelineVersionResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x12\x8c\x01\n\x14ListPipelineVersions\x12\x33.paddleflow.pipeline.v1.ListPipelineVersionsRequest\x1a\x34.paddleflow.pipeline.v1.ListPipelineVersionsResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x12\x8c\x01\n\x15\x44\x65letePipelineVersion\x12\x34.paddleflow.pipeline.v1.DeletePipelineVersionRequest\x1a\x35.paddleflow.pipeline.v1.DeletePipelineVersionResponse\"\x06\xea\xc7\x18\x02\x08\x02\x12\x80\x01\n\x10ValidateDocument\x12/.paddleflow.pipeline.v1.ValidateDocumentRequest\x1a\x30.paddleflow.pipeline.v1.ValidateDocumentResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x12t\n\x0c\x44rawDocument\x12+.paddleflow.pipeline.v1.DrawDocumentRequest\x1a,.paddleflow.pipeline.v1.DrawDocumentResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x12z\n\x0e\x45xportDocument\x12-.paddleflow.pipeline.v1.ExportDocumentRequest\x1a..paddleflow.pipeline.v1.ExportDocumentResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x42?Z=github.com/PaddlePaddle/PaddleFlow/api/pipeline/v1;pipelinev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%paddleflow/pipeline/v1/pipeline.proto\x12\x16paddleflow.pipeline.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!paddleflow/common/v1/access.proto\x1a paddleflow/common/v1/event.proto\"k\n\x06Source\x12\x10\n\x08\x64ocument\x18\x01 \x01(\t\x12\x13\n\x0bpipeline_id\x18\x02 \x01(\t\x12\x18\n\x10pipeline_version\x18\x03 \x01(\x05\x12\x0c\n\x04path\x18\x04 \x01(\t\x12\x12\n\nfilesystem\x18\x05 \x01(\t\"\xd0\x01\n\x08Pipeline\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\r\n\x05owner\x18\x04 \x01(\t\x12\x16\n\x0enewest_version\x18\x05 \x01(\x05\x12/\n\x0b\x63reate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04\x65tag\x18\x08 \x01(\t\"\xbb\x01\n\x0fPipelineVersion\x12\x13\n\x0bpipeline_id\x18\x01 \x01(\t\x12\x0e\n\x06number\x18\x02 \x01(\x05\x12\x10\n\x08\x64ocument\x18\x03 \x01(\t\x12\x0e\n\x06\x64igest\x18\x04 \x01(\t\x12\x12\n\nfilesystem\x18\x05 \x01(\t\x12\x0c\n\x04path\x18\x06 \x01(\t\x12\x0e\n\x06\x61uthor\x18\x07 \x01(\t\x12/\n\x0b\x63reate_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"s\n\rPipelineEvent\x12.\n\x04kind\x18\x01 \x01(\x0e\x32 .paddleflow.common.v1.ChangeKind\x12\x32\n\x08pipeline\x18\x02 \x01(\x0b\x32 .paddleflow.pipeline.v1.Pipeline\"F\n\x07Problem\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0c\n\x04line\x18\x03 \x01(\x05\x12\x0e\n\x06\x63olumn\x18\x04 \x01(\x05\"\x8f\x01\n\x15\x43reatePipelineRequest\x12\x32\n\x08pipeline\x18\x01 \x01(\x0b\x32 .paddleflow.pipeline.v1.Pipeline\x12.\n\x06source\x18\x02 \x01(\x0b\x32\x1e.paddleflow.pipeline.v1.Source\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"\x86\x01\n\x16\x43reatePipelineResponse\x12\x32\n\x08pipeline\x18\x01 \x01(\x0b\x32 .paddleflow.pipeline.v1.Pipeline\x12\x38\n\x07version\x18\x02 \x01(\x0b\x32\'.paddleflow.pipeline.v1.PipelineVersion\" \n\x12GetPipelineRequest\x12\n\n\x02id\x18\x01 \x01(\t\"I\n\x13GetPipelineResponse\x12\x32\n\x08pipeline\x18\x01 \x01(\x0b\x32 .paddleflow.pipeline.v1.Pipeline\"\\\n\x14ListPipelinesRequest\x12\x0e\n\x06owners\x18\x01 \x03(\t\x12\r\n\x05names\x18\x02 \x03(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"e\n\x15ListPipelinesResponse\x12\x33\n\tpipelines\x18\x01 \x03(\x0b\x32 .paddleflow.pipeline.v1.Pipeline\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x9f\x01\n\x15UpdatePipelineRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12.\n\x06source\x18\x02 \x01(\x0b\x32\x1e.paddleflow.pipeline.v1.Source\x12\x18\n\x0b\x64\x65scription\x18\x03 \x01(\tH\x00\x88\x01\x01\x12\x0c\n\x04\x65tag\x18\x04 \x01(\t\x12\x12\n\nrequest_id\x18\x05 \x01(\tB\x0e\n\x0c_description\"\x86\x01\n\x16UpdatePipelineResponse\x12\x32\n\x08pipeline\x18\x01 \x01(\x0b\x32 .paddleflow.pipeline.v1.Pipeline\x12\x38\n\x07version\x18\x02 \x01(\x0b\x32\'.paddleflow.pipeline.v1.PipelineVersion\"E\n\x15\x44\x65letePipelineRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04\x65tag\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"\x18\n\x16\x44\x65letePipelineResponse\"@\n\x19GetPipelineVersionRequest\x12\x13\n\x0bpipeline_id\x18\x01 \x01(\t\x12\x0e\n\x06number\x18\x02 \x01(\x05\"V\n\x1aGetPipelineVersionResponse\x12\x38\n\x07version\x18\x01 \x01(\x0b\x32\'.paddleflow.pipeline.v1.PipelineVersion\"n\n\x1bListPipelineVersionsRequest\x12\x13\n\x0bpipeline_id\x18\x01 \x01(\t\x12\x13\n\x0b\x66ilesystems\x18\x02 \x03(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"r\n\x1cListPipelineVersionsResponse\x12\x39\n\x08versions\x18\x01 \x03(\x0b\x32\'.paddleflow.pipeline.v1.PipelineVersion\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"W\n\x1c\x44\x65letePipelineVersionRequest\x12\x13\n\x0bpipeline_id\x18\x01 \x01(\t\x12\x0e\n\x06number\x18\x02 \x01(\x05\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"\x1f\n\x1d\x44\x65letePipelineVersionResponse\"`\n\x17ValidateDocumentRequest\x12.\n\x06source\x18\x01 \x01(\x0b\x32\x1e.paddleflow.pipeline.v1.Source\x12\x15\n\rpipeline_only\x18\x02 \x01(\x08\"M\n\x18ValidateDocumentResponse\x12\x31\n\x08problems\x18\x01 \x03(\x0b\x32\x1f.paddleflow.pipeline.v1.Problem\"x\n\x13\x44rawDocumentRequest\x12.\n\x06source\x18\x01 \x01(\x0b\x32\x1e.paddleflow.pipeline.v1.Source\x12\x31\n\x04\x66orm\x18\x02 \x01(\x0e\x32#.paddleflow.pipeline.v1.DrawingForm\"\'\n\x14\x44rawDocumentResponse\x12\x0f\n\x07\x64rawing\x18\x01 \x01(\t\"b\n\rExportFinding\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x32\n\x08\x66idelity\x18\x02 \x01(\x0e\x32 .paddleflow.pipeline.v1.Fidelity\x12\x0f\n\x07message\x18\x03 \x01(\t\"\xab\x02\n\x15\x45xportDocumentRequest\x12.\n\x06source\x18\x01 \x01(\x0b\x32\x1e.paddleflow.pipeline.v1.Source\x12\x34\n\x06target\x18\x02 \x01(\x0e\x32$.paddleflow.pipeline.v1.ExportTarget\x12\x0e\n\x06strict\x18\x03 \x01(\x08\x12Q\n\nparameters\x18\x04 \x03(\x0b\x32=.paddleflow.pipeline.v1.ExportDocumentRequest.ParametersEntry\x1aI\n\x0fParametersEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12%\n\x05value\x18\x02 \x01(\x0b\x32\x16.google.protobuf.Value:\x02\x38\x01\"r\n\x16\x45xportDocumentResponse\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x11\n\tfile_name\x18\x02 \x01(\t\x12\x37\n\x08\x66indings\x18\x03 \x03(\x0b\x32%.paddleflow.pipeline.v1.ExportFinding*[\n\x0b\x44rawingForm\x12\x1c\n\x18\x44RAWING_FORM_UNSPECIFIED\x10\x00\x12\x14\n\x10\x44RAWING_FORM_SVG\x10\x01\x12\x18\n\x14\x44RAWING_FORM_MERMAID\x10\x02*`\n\x0c\x45xportTarget\x12\x1d\n\x19\x45XPORT_TARGET_UNSPECIFIED\x10\x00\x12\x16\n\x12\x45XPORT_TARGET_ARGO\x10\x01\x12\x19\n\x15\x45XPORT_TARGET_AIRFLOW\x10\x02*b\n\x08\x46idelity\x12\x18\n\x14\x46IDELITY_UNSPECIFIED\x10\x00\x12\x12\n\x0e\x46IDELITY_EXACT\x10\x01\x12\x15\n\x11\x46IDELITY_EMULATED\x10\x02\x12\x11\n\rFIDELITY_LOST\x10\x03\x32\x84\x0b\n\x0fPipelineService\x12w\n\x0e\x43reatePipeline\x12-.paddleflow.pipeline.v1.CreatePipelineRequest\x1a..paddleflow.pipeline.v1.CreatePipelineResponse\"\x06\xea\xc7\x18\x02\x08\x02\x12q\n\x0bGetPipeline\x12*.paddleflow.pipeline.v1.GetPipelineRequest\x1a+.paddleflow.pipeline.v1.GetPipelineResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x12w\n\rListPipelines\x12,.paddleflow.pipeline.v1.ListPipelinesRequest\x1a-.paddleflow.pipeline.v1.ListPipelinesResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x12w\n\x0eUpdatePipeline\x12-.paddleflow.pipeline.v1.UpdatePipelineRequest\x1a..paddleflow.pipeline.v1.UpdatePipelineResponse\"\x06\xea\xc7\x18\x02\x08\x02\x12w\n\x0e\x44\x65letePipeline\x12-.paddleflow.pipeline.v1.DeletePipelineRequest\x1a..paddleflow.pipeline.v1.DeletePipelineResponse\"\x06\xea\xc7\x18\x02\x08\x02\x12\x86\x01\n\x12GetPipelineVersion\x12\x31.paddleflow.pipeline.v1.GetPipelineVersionRequest\x1a\x32.paddleflow.pipeline.v1.GetPipelineVersionResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x12\x8c\x01\n\x14ListPipelineVersions\x12\x33.paddleflow.pipeline.v1.ListPipelineVersionsRequest\x1a\x34.paddleflow.pipeline.v1.ListPipelineVersionsResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x12\x8c\x01\n\x15\x44\x65letePipelineVersion\x12\x34.paddleflow.pipeline.v1.DeletePipelineVersionRequest\x1a\x35.paddleflow.pipeline.v1.DeletePipelineVersionResponse\"\x06\xea\xc7\x18\x02\x08\x02\x12\x80\x01\n\x10ValidateDocument\x12/.paddleflow.pipeline.v1.ValidateDocumentRequest\x1a\x30.paddleflow.pipeline.v1.ValidateDocumentResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x12t\n\x0c\x44rawDocument\x12+.paddleflow.pipeline.v1.DrawDocumentRequest\x1a,.paddleflow.pipeline.v1.DrawDocumentResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x12z\n\x0e\x45xportDocument\x12-.paddleflow.pipeline.v1.ExportDocumentRequest\x1a..paddleflow.pipeline.v1.ExportDocumentResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x42?Z=github.com/PaddlePaddle/PaddleFlow/api/pipeline/v1;pipelinev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -59,70 +60,70 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PIPELINESERVICE'].methods_by_name['DrawDocument']._serialized_options = b'\220\002\001\352\307\030\002\010\002'
   _globals['_PIPELINESERVICE'].methods_by_name['ExportDocument']._loaded_options = None
   _globals['_PIPELINESERVICE'].methods_by_name['ExportDocument']._serialized_options = b'\220\002\001\352\307\030\002\010\002'
-  _globals['_DRAWINGFORM']._serialized_start=3189
-  _globals['_DRAWINGFORM']._serialized_end=3280
-  _globals['_EXPORTTARGET']._serialized_start=3282
-  _globals['_EXPORTTARGET']._serialized_end=3378
-  _globals['_FIDELITY']._serialized_start=3380
-  _globals['_FIDELITY']._serialized_end=3478
-  _globals['_SOURCE']._serialized_start=167
-  _globals['_SOURCE']._serialized_end=274
-  _globals['_PIPELINE']._serialized_start=277
-  _globals['_PIPELINE']._serialized_end=485
-  _globals['_PIPELINEVERSION']._serialized_start=488
-  _globals['_PIPELINEVERSION']._serialized_end=675
-  _globals['_PIPELINEEVENT']._serialized_start=677
-  _globals['_PIPELINEEVENT']._serialized_end=792
-  _globals['_PROBLEM']._serialized_start=794
-  _globals['_PROBLEM']._serialized_end=864
-  _globals['_CREATEPIPELINEREQUEST']._serialized_start=867
-  _globals['_CREATEPIPELINEREQUEST']._serialized_end=1010
-  _globals['_CREATEPIPELINERESPONSE']._serialized_start=1013
-  _globals['_CREATEPIPELINERESPONSE']._serialized_end=1147
-  _globals['_GETPIPELINEREQUEST']._serialized_start=1149
-  _globals['_GETPIPELINEREQUEST']._serialized_end=1181
-  _globals['_GETPIPELINERESPONSE']._serialized_start=1183
-  _globals['_GETPIPELINERESPONSE']._serialized_end=1256
-  _globals['_LISTPIPELINESREQUEST']._serialized_start=1258
-  _globals['_LISTPIPELINESREQUEST']._serialized_end=1350
-  _globals['_LISTPIPELINESRESPONSE']._serialized_start=1352
-  _globals['_LISTPIPELINESRESPONSE']._serialized_end=1453
-  _globals['_UPDATEPIPELINEREQUEST']._serialized_start=1456
-  _globals['_UPDATEPIPELINEREQUEST']._serialized_end=1615
-  _globals['_UPDATEPIPELINERESPONSE']._serialized_start=1618
-  _globals['_UPDATEPIPELINERESPONSE']._serialized_end=1752
-  _globals['_DELETEPIPELINEREQUEST']._serialized_start=1754
-  _globals['_DELETEPIPELINEREQUEST']._serialized_end=1823
-  _globals['_DELETEPIPELINERESPONSE']._serialized_start=1825
-  _globals['_DELETEPIPELINERESPONSE']._serialized_end=1849
-  _globals['_GETPIPELINEVERSIONREQUEST']._serialized_start=1851
-  _globals['_GETPIPELINEVERSIONREQUEST']._serialized_end=1915
-  _globals['_GETPIPELINEVERSIONRESPONSE']._serialized_start=1917
-  _globals['_GETPIPELINEVERSIONRESPONSE']._serialized_end=2003
-  _globals['_LISTPIPELINEVERSIONSREQUEST']._serialized_start=2005
-  _globals['_LISTPIPELINEVERSIONSREQUEST']._serialized_end=2115
-  _globals['_LISTPIPELINEVERSIONSRESPONSE']._serialized_start=2117
-  _globals['_LISTPIPELINEVERSIONSRESPONSE']._serialized_end=2231
-  _globals['_DELETEPIPELINEVERSIONREQUEST']._serialized_start=2233
-  _globals['_DELETEPIPELINEVERSIONREQUEST']._serialized_end=2320
-  _globals['_DELETEPIPELINEVERSIONRESPONSE']._serialized_start=2322
-  _globals['_DELETEPIPELINEVERSIONRESPONSE']._serialized_end=2353
-  _globals['_VALIDATEDOCUMENTREQUEST']._serialized_start=2355
-  _globals['_VALIDATEDOCUMENTREQUEST']._serialized_end=2451
-  _globals['_VALIDATEDOCUMENTRESPONSE']._serialized_start=2453
-  _globals['_VALIDATEDOCUMENTRESPONSE']._serialized_end=2530
-  _globals['_DRAWDOCUMENTREQUEST']._serialized_start=2532
-  _globals['_DRAWDOCUMENTREQUEST']._serialized_end=2652
-  _globals['_DRAWDOCUMENTRESPONSE']._serialized_start=2654
-  _globals['_DRAWDOCUMENTRESPONSE']._serialized_end=2693
-  _globals['_EXPORTFINDING']._serialized_start=2695
-  _globals['_EXPORTFINDING']._serialized_end=2793
-  _globals['_EXPORTDOCUMENTREQUEST']._serialized_start=2796
-  _globals['_EXPORTDOCUMENTREQUEST']._serialized_end=3071
-  _globals['_EXPORTDOCUMENTREQUEST_PARAMETERSENTRY']._serialized_start=3022
-  _globals['_EXPORTDOCUMENTREQUEST_PARAMETERSENTRY']._serialized_end=3071
-  _globals['_EXPORTDOCUMENTRESPONSE']._serialized_start=3073
-  _globals['_EXPORTDOCUMENTRESPONSE']._serialized_end=3187
-  _globals['_PIPELINESERVICE']._serialized_start=3481
-  _globals['_PIPELINESERVICE']._serialized_end=4893
+  _globals['_DRAWINGFORM']._serialized_start=3243
+  _globals['_DRAWINGFORM']._serialized_end=3334
+  _globals['_EXPORTTARGET']._serialized_start=3336
+  _globals['_EXPORTTARGET']._serialized_end=3432
+  _globals['_FIDELITY']._serialized_start=3434
+  _globals['_FIDELITY']._serialized_end=3532
+  _globals['_SOURCE']._serialized_start=197
+  _globals['_SOURCE']._serialized_end=304
+  _globals['_PIPELINE']._serialized_start=307
+  _globals['_PIPELINE']._serialized_end=515
+  _globals['_PIPELINEVERSION']._serialized_start=518
+  _globals['_PIPELINEVERSION']._serialized_end=705
+  _globals['_PIPELINEEVENT']._serialized_start=707
+  _globals['_PIPELINEEVENT']._serialized_end=822
+  _globals['_PROBLEM']._serialized_start=824
+  _globals['_PROBLEM']._serialized_end=894
+  _globals['_CREATEPIPELINEREQUEST']._serialized_start=897
+  _globals['_CREATEPIPELINEREQUEST']._serialized_end=1040
+  _globals['_CREATEPIPELINERESPONSE']._serialized_start=1043
+  _globals['_CREATEPIPELINERESPONSE']._serialized_end=1177
+  _globals['_GETPIPELINEREQUEST']._serialized_start=1179
+  _globals['_GETPIPELINEREQUEST']._serialized_end=1211
+  _globals['_GETPIPELINERESPONSE']._serialized_start=1213
+  _globals['_GETPIPELINERESPONSE']._serialized_end=1286
+  _globals['_LISTPIPELINESREQUEST']._serialized_start=1288
+  _globals['_LISTPIPELINESREQUEST']._serialized_end=1380
+  _globals['_LISTPIPELINESRESPONSE']._serialized_start=1382
+  _globals['_LISTPIPELINESRESPONSE']._serialized_end=1483
+  _globals['_UPDATEPIPELINEREQUEST']._serialized_start=1486
+  _globals['_UPDATEPIPELINEREQUEST']._serialized_end=1645
+  _globals['_UPDATEPIPELINERESPONSE']._serialized_start=1648
+  _globals['_UPDATEPIPELINERESPONSE']._serialized_end=1782
+  _globals['_DELETEPIPELINEREQUEST']._serialized_start=1784
+  _globals['_DELETEPIPELINEREQUEST']._serialized_end=1853
+  _globals['_DELETEPIPELINERESPONSE']._serialized_start=1855
+  _globals['_DELETEPIPELINERESPONSE']._serialized_end=1879
+  _globals['_GETPIPELINEVERSIONREQUEST']._serialized_start=1881
+  _globals['_GETPIPELINEVERSIONREQUEST']._serialized_end=1945
+  _globals['_GETPIPELINEVERSIONRESPONSE']._serialized_start=1947
+  _globals['_GETPIPELINEVERSIONRESPONSE']._serialized_end=2033
+  _globals['_LISTPIPELINEVERSIONSREQUEST']._serialized_start=2035
+  _globals['_LISTPIPELINEVERSIONSREQUEST']._serialized_end=2145
+  _globals['_LISTPIPELINEVERSIONSRESPONSE']._serialized_start=2147
+  _globals['_LISTPIPELINEVERSIONSRESPONSE']._serialized_end=2261
+  _globals['_DELETEPIPELINEVERSIONREQUEST']._serialized_start=2263
+  _globals['_DELETEPIPELINEVERSIONREQUEST']._serialized_end=2350
+  _globals['_DELETEPIPELINEVERSIONRESPONSE']._serialized_start=2352
+  _globals['_DELETEPIPELINEVERSIONRESPONSE']._serialized_end=2383
+  _globals['_VALIDATEDOCUMENTREQUEST']._serialized_start=2385
+  _globals['_VALIDATEDOCUMENTREQUEST']._serialized_end=2481
+  _globals['_VALIDATEDOCUMENTRESPONSE']._serialized_start=2483
+  _globals['_VALIDATEDOCUMENTRESPONSE']._serialized_end=2560
+  _globals['_DRAWDOCUMENTREQUEST']._serialized_start=2562
+  _globals['_DRAWDOCUMENTREQUEST']._serialized_end=2682
+  _globals['_DRAWDOCUMENTRESPONSE']._serialized_start=2684
+  _globals['_DRAWDOCUMENTRESPONSE']._serialized_end=2723
+  _globals['_EXPORTFINDING']._serialized_start=2725
+  _globals['_EXPORTFINDING']._serialized_end=2823
+  _globals['_EXPORTDOCUMENTREQUEST']._serialized_start=2826
+  _globals['_EXPORTDOCUMENTREQUEST']._serialized_end=3125
+  _globals['_EXPORTDOCUMENTREQUEST_PARAMETERSENTRY']._serialized_start=3052
+  _globals['_EXPORTDOCUMENTREQUEST_PARAMETERSENTRY']._serialized_end=3125
+  _globals['_EXPORTDOCUMENTRESPONSE']._serialized_start=3127
+  _globals['_EXPORTDOCUMENTRESPONSE']._serialized_end=3241
+  _globals['_PIPELINESERVICE']._serialized_start=3535
+  _globals['_PIPELINESERVICE']._serialized_end=4947
 # @@protoc_insertion_point(module_scope)

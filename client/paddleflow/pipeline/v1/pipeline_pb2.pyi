@@ -6,6 +6,7 @@ isort:skip_file
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf import struct_pb2 as _struct_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -904,14 +905,15 @@ class ExportDocumentRequest(_message.Message):
         KEY_FIELD_NUMBER: _builtins.int
         VALUE_FIELD_NUMBER: _builtins.int
         key: _builtins.str
-        value: _builtins.str
+        @_builtins.property
+        def value(self) -> _struct_pb2.Value: ...
         def __init__(
             self,
             *,
             key: _builtins.str = ...,
-            value: _builtins.str = ...,
+            value: _struct_pb2.Value | None = ...,
         ) -> None: ...
-        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        _HasFieldArgType: _TypeAlias = _typing.Literal["value", b"value"]  # noqa: Y015
         def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
         _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
@@ -930,7 +932,7 @@ class ExportDocumentRequest(_message.Message):
         """The document."""
 
     @_builtins.property
-    def parameters(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+    def parameters(self) -> _containers.MessageMap[_builtins.str, _struct_pb2.Value]:
         """Values of parameters, as in CreateRunRequest."""
 
     def __init__(
@@ -939,7 +941,7 @@ class ExportDocumentRequest(_message.Message):
         source: Global___Source | None = ...,
         target: Global___ExportTarget.ValueType = ...,
         strict: _builtins.bool = ...,
-        parameters: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        parameters: _abc.Mapping[_builtins.str, _struct_pb2.Value] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["source", b"source"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
@@ -959,7 +961,7 @@ class ExportDocumentResponse(_message.Message):
     FILE_NAME_FIELD_NUMBER: _builtins.int
     FINDINGS_FIELD_NUMBER: _builtins.int
     text: _builtins.str
-    """What to give to that system."""
+    """What to give to that system, as text."""
     file_name: _builtins.str
     """The name of a file for it."""
     @_builtins.property

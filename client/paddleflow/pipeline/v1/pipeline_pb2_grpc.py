@@ -101,7 +101,7 @@ class PipelineServiceServicer(object):
     """
 
     def CreatePipeline(self, request, context):
-        """CreatePipeline keeps a document as version 1 of a new pipeline, which has the document's name. Idempotent with `request_id`.
+        """CreatePipeline keeps a document as version 1 of a new pipeline, which has the document's name. Its main filesystem, the one that the document names, must be there; `source.filesystem` only says where the file is. Queues, flavours, images and other filesystems need not be there yet. Idempotent with `request_id`.
 
         | condition | code | reason | what to do |
         |---|---|---|---|
@@ -110,6 +110,7 @@ class PipelineServiceServicer(object):
         | the document cannot be read | FAILED_PRECONDITION | DOCUMENT_UNREADABLE | do what the message says |
         | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
         | a filesystem is not shared with the owner | PERMISSION_DENIED | FILESYSTEM_NOT_GRANTED | ask its owner or root for a grant |
+        | `owner` is another user, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | leave `owner` out |
         | the owner has a pipeline of this name | ALREADY_EXISTS | PIPELINE_EXISTS | add a version to it, or choose another name |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -145,6 +146,7 @@ class PipelineServiceServicer(object):
         | condition | code | reason | what to do |
         |---|---|---|---|
         | no such pipeline, or not the caller's to see | NOT_FOUND | PIPELINE_NOT_FOUND | – |
+        | changed since `etag` | ABORTED | ETAG_MISMATCH | read it again and decide anew |
         | the document has another name than the pipeline | INVALID_ARGUMENT | INVALID_ARGUMENT | give it that name |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -157,6 +159,7 @@ class PipelineServiceServicer(object):
         | condition | code | reason | what to do |
         |---|---|---|---|
         | no such pipeline, or not the caller's to see | NOT_FOUND | PIPELINE_NOT_FOUND | – |
+        | changed since `etag` | ABORTED | ETAG_MISMATCH | read it again and decide anew |
         | a schedule that is not over uses it | FAILED_PRECONDITION | PIPELINE_IN_USE | stop the schedules that the message names |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -37,7 +37,7 @@ class PipelineServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> PipelineServiceAsyncStub: ...
     CreatePipeline: _grpc.UnaryUnaryMultiCallable[_pipeline_pb2.CreatePipelineRequest, _pipeline_pb2.CreatePipelineResponse]
-    """CreatePipeline keeps a document as version 1 of a new pipeline, which has the document's name. Idempotent with `request_id`.
+    """CreatePipeline keeps a document as version 1 of a new pipeline, which has the document's name. Its main filesystem, the one that the document names, must be there; `source.filesystem` only says where the file is. Queues, flavours, images and other filesystems need not be there yet. Idempotent with `request_id`.
 
     | condition | code | reason | what to do |
     |---|---|---|---|
@@ -46,6 +46,7 @@ class PipelineServiceStub:
     | the document cannot be read | FAILED_PRECONDITION | DOCUMENT_UNREADABLE | do what the message says |
     | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
     | a filesystem is not shared with the owner | PERMISSION_DENIED | FILESYSTEM_NOT_GRANTED | ask its owner or root for a grant |
+    | `owner` is another user, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | leave `owner` out |
     | the owner has a pipeline of this name | ALREADY_EXISTS | PIPELINE_EXISTS | add a version to it, or choose another name |
     """
     GetPipeline: _grpc.UnaryUnaryMultiCallable[_pipeline_pb2.GetPipelineRequest, _pipeline_pb2.GetPipelineResponse]
@@ -69,6 +70,7 @@ class PipelineServiceStub:
     | condition | code | reason | what to do |
     |---|---|---|---|
     | no such pipeline, or not the caller's to see | NOT_FOUND | PIPELINE_NOT_FOUND | – |
+    | changed since `etag` | ABORTED | ETAG_MISMATCH | read it again and decide anew |
     | the document has another name than the pipeline | INVALID_ARGUMENT | INVALID_ARGUMENT | give it that name |
     """
     DeletePipeline: _grpc.UnaryUnaryMultiCallable[_pipeline_pb2.DeletePipelineRequest, _pipeline_pb2.DeletePipelineResponse]
@@ -77,6 +79,7 @@ class PipelineServiceStub:
     | condition | code | reason | what to do |
     |---|---|---|---|
     | no such pipeline, or not the caller's to see | NOT_FOUND | PIPELINE_NOT_FOUND | – |
+    | changed since `etag` | ABORTED | ETAG_MISMATCH | read it again and decide anew |
     | a schedule that is not over uses it | FAILED_PRECONDITION | PIPELINE_IN_USE | stop the schedules that the message names |
     """
     GetPipelineVersion: _grpc.UnaryUnaryMultiCallable[_pipeline_pb2.GetPipelineVersionRequest, _pipeline_pb2.GetPipelineVersionResponse]
@@ -124,7 +127,7 @@ class PipelineServiceAsyncStub(PipelineServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreatePipeline: _aio.UnaryUnaryMultiCallable[_pipeline_pb2.CreatePipelineRequest, _pipeline_pb2.CreatePipelineResponse]  # type: ignore[assignment]
-    """CreatePipeline keeps a document as version 1 of a new pipeline, which has the document's name. Idempotent with `request_id`.
+    """CreatePipeline keeps a document as version 1 of a new pipeline, which has the document's name. Its main filesystem, the one that the document names, must be there; `source.filesystem` only says where the file is. Queues, flavours, images and other filesystems need not be there yet. Idempotent with `request_id`.
 
     | condition | code | reason | what to do |
     |---|---|---|---|
@@ -133,6 +136,7 @@ class PipelineServiceAsyncStub(PipelineServiceStub):
     | the document cannot be read | FAILED_PRECONDITION | DOCUMENT_UNREADABLE | do what the message says |
     | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
     | a filesystem is not shared with the owner | PERMISSION_DENIED | FILESYSTEM_NOT_GRANTED | ask its owner or root for a grant |
+    | `owner` is another user, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | leave `owner` out |
     | the owner has a pipeline of this name | ALREADY_EXISTS | PIPELINE_EXISTS | add a version to it, or choose another name |
     """
     GetPipeline: _aio.UnaryUnaryMultiCallable[_pipeline_pb2.GetPipelineRequest, _pipeline_pb2.GetPipelineResponse]  # type: ignore[assignment]
@@ -156,6 +160,7 @@ class PipelineServiceAsyncStub(PipelineServiceStub):
     | condition | code | reason | what to do |
     |---|---|---|---|
     | no such pipeline, or not the caller's to see | NOT_FOUND | PIPELINE_NOT_FOUND | – |
+    | changed since `etag` | ABORTED | ETAG_MISMATCH | read it again and decide anew |
     | the document has another name than the pipeline | INVALID_ARGUMENT | INVALID_ARGUMENT | give it that name |
     """
     DeletePipeline: _aio.UnaryUnaryMultiCallable[_pipeline_pb2.DeletePipelineRequest, _pipeline_pb2.DeletePipelineResponse]  # type: ignore[assignment]
@@ -164,6 +169,7 @@ class PipelineServiceAsyncStub(PipelineServiceStub):
     | condition | code | reason | what to do |
     |---|---|---|---|
     | no such pipeline, or not the caller's to see | NOT_FOUND | PIPELINE_NOT_FOUND | – |
+    | changed since `etag` | ABORTED | ETAG_MISMATCH | read it again and decide anew |
     | a schedule that is not over uses it | FAILED_PRECONDITION | PIPELINE_IN_USE | stop the schedules that the message names |
     """
     GetPipelineVersion: _aio.UnaryUnaryMultiCallable[_pipeline_pb2.GetPipelineVersionRequest, _pipeline_pb2.GetPipelineVersionResponse]  # type: ignore[assignment]
@@ -214,7 +220,7 @@ class PipelineServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _pipeline_pb2.CreatePipelineRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_pipeline_pb2.CreatePipelineResponse, _abc.Awaitable[_pipeline_pb2.CreatePipelineResponse]]:
-        """CreatePipeline keeps a document as version 1 of a new pipeline, which has the document's name. Idempotent with `request_id`.
+        """CreatePipeline keeps a document as version 1 of a new pipeline, which has the document's name. Its main filesystem, the one that the document names, must be there; `source.filesystem` only says where the file is. Queues, flavours, images and other filesystems need not be there yet. Idempotent with `request_id`.
 
         | condition | code | reason | what to do |
         |---|---|---|---|
@@ -223,6 +229,7 @@ class PipelineServiceServicer(metaclass=_abc_1.ABCMeta):
         | the document cannot be read | FAILED_PRECONDITION | DOCUMENT_UNREADABLE | do what the message says |
         | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
         | a filesystem is not shared with the owner | PERMISSION_DENIED | FILESYSTEM_NOT_GRANTED | ask its owner or root for a grant |
+        | `owner` is another user, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | leave `owner` out |
         | the owner has a pipeline of this name | ALREADY_EXISTS | PIPELINE_EXISTS | add a version to it, or choose another name |
         """
 
@@ -264,6 +271,7 @@ class PipelineServiceServicer(metaclass=_abc_1.ABCMeta):
         | condition | code | reason | what to do |
         |---|---|---|---|
         | no such pipeline, or not the caller's to see | NOT_FOUND | PIPELINE_NOT_FOUND | – |
+        | changed since `etag` | ABORTED | ETAG_MISMATCH | read it again and decide anew |
         | the document has another name than the pipeline | INVALID_ARGUMENT | INVALID_ARGUMENT | give it that name |
         """
 
@@ -278,6 +286,7 @@ class PipelineServiceServicer(metaclass=_abc_1.ABCMeta):
         | condition | code | reason | what to do |
         |---|---|---|---|
         | no such pipeline, or not the caller's to see | NOT_FOUND | PIPELINE_NOT_FOUND | – |
+        | changed since `etag` | ABORTED | ETAG_MISMATCH | read it again and decide anew |
         | a schedule that is not over uses it | FAILED_PRECONDITION | PIPELINE_IN_USE | stop the schedules that the message names |
         """
 
