@@ -168,6 +168,7 @@ entry_points:
 def test_all_keys_of_our_own_are_read() -> None:
     made = planned("""
 name: own
+fsName: disk
 semaphores: {gpu: 2}
 notify: [{webhook: "https://here", secret: {file: /key}}, {command: beep}]
 entry_points:

@@ -102,8 +102,11 @@ def _names(node: Node, path: Path) -> Iterator[Finding]:
     for what, name, place in _named(node, path):
         if not VALUE_NAME.fullmatch(name):
             yield Finding(place, f"{shown(name)} is no name of {what} of {node.name}: it {_VALUE_RULE}")
-        other = seen.setdefault(name.upper(), f"{what} {name}")
-        if other != f"{what} {name}":
+        other = seen.get(name.upper())
+        seen.setdefault(name.upper(), f"{what} {name}")
+        if other == f"{what} {name}":
+            yield Finding(place, f"{other} of {node.name} is there twice")
+        elif other:
             yield Finding(place, f"{what} {name} of {node.name} has the same name as {other}, but for case")
 
 
@@ -199,6 +202,6 @@ def last_step(step: Step, path: Path) -> Iterator[Finding]:
     }
     for key, said in had.items():
         if said:
-            yield Finding((*path, key), f"{path[0]} cannot have a {key}")
+            yield Finding((*path, key), f"{path[0]} cannot have {key}")
     if step.inputs:
         yield Finding((*path, "artifacts", "input"), f"{path[0]} cannot have input artifacts")

@@ -145,9 +145,7 @@ def _mistakes(reference: Reference, component: Step | Dag, path: Path) -> Iterat
     if path[0] != "components":
         for parameter, known in component.parameters.items():
             if known.value is None and parameter not in reference.parameters:
-                yield Finding(
-                    (*path, "parameters"), f"{name} must set parameter {parameter}, which {copied} leaves open"
-                )
+                yield Finding((*path, "reference"), f"{name} must set {parameter}, which {copied} leaves open")
     for missing in component.inputs.keys() - reference.inputs.keys():
         yield Finding((*path, "reference"), f"{name} must say where the input artifact {missing} comes from")
     for unknown in reference.inputs.keys() - component.inputs.keys():

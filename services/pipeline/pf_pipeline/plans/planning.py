@@ -88,6 +88,9 @@ def _level_faults(nodes: Mapping[str, Node], path: Path, document: Document, kno
         if not document.main_fs and not isinstance(node, Reference) and (node.inputs or node.outputs):
             message = f"{name} has artifacts, which need a main filesystem: name one in fs_options.main_fs"
             yield Finding((*place, "artifacts"), message)
+        if not document.main_fs and isinstance(node, Step) and node.results:
+            message = f"{name} has results, which need a main filesystem: name one in fs_options.main_fs"
+            yield Finding((*place, "results"), message)
         if isinstance(node, Dag):
             yield from _level_faults(node.children, (*place, "entry_points"), document, known)
         if isinstance(node, Step) and node.cache.fs_scope:
