@@ -8,7 +8,7 @@ from hashlib import md5
 
 import pytest
 
-from pf_pipeline.documents.model import Mount, ParameterKind, Result, ResultKind, Value
+from pf_pipeline.documents.model import Cache, Mount, ParameterKind, Result, ResultKind, Value
 from pf_pipeline.engine.core.words import Scope, Sibling, Turn, Unsettled
 from pf_pipeline.engine.speaking import RunWords, facts_of, ground_of
 from pf_pipeline.plans.domain import Plan, PlannedDag, PlannedStep
@@ -76,9 +76,9 @@ def test_outputs_lie_in_a_folder_of_the_step() -> None:
     assert (job_name("run-1", "bake", 0), job_name("run-1", "bake", 2)) == ("run-1-bake", "run-1-bake-2")
 
 
-def test_the_cache_compares_commands_without_paths_of_outputs() -> None:
-    step = bake(command="{{bowl}} {{ cake }} {{eggs}}", outputs=("cake",))
-    assert words().cached_command(step, turn(), WORK) == f"{HOME}/a/bowl {{{{cake}}}} 3"
+def test_the_cache_compares_commands_without_paths_and_what_does_not_count() -> None:
+    step = bake(command="{{bowl}} {{ cake }} {{eggs}} {{name}}", outputs=("cake",), cache=Cache(ignore=("name",)))
+    assert words().cached_command(step, turn(), WORK) == "{{bowl}} {{cake}} 3 {{name}}"
 
 
 def test_variables() -> None:

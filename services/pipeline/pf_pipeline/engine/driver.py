@@ -142,18 +142,17 @@ class Driver:
         return work
 
     async def _ask(self, run: Run, state: State, effect: Read | ReadResults | Judge) -> None:
-        """Asks about files, until there is an answer."""
-        async with self._places:
-            self.inbox.put(run.id, await self._answer(run, state, effect))
-
-    async def _answer(self, run: Run, state: State, effect: Read | ReadResults | Judge) -> Event:
+        """Asks about files and about the cache; tells what is answered."""
         match effect:
             case Read():
-                return await self.library.read(run, state.plan, effect)
+                async with self._places:
+                    self.inbox.put(run.id, await self.library.read(run, state.plan, effect))
             case ReadResults():
-                return await self.library.read_results(run, state.plan, effect)
+                async with self._places:
+                    self.inbox.put(run.id, await self.library.read_results(run, state.plan, effect))
             case Judge():
-                return await self.library.judge(run, state.plan, effect)
+                async for answer in self.library.judge(run, state.plan, effect):
+                    self.inbox.put(run.id, answer)
 
     async def _hear(self) -> None:
         """Takes in what people want, as soon as they have said it."""

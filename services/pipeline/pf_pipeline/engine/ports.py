@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -63,8 +63,8 @@ class Library(Protocol):
     async def read_results(self, run: Run, plan: Plan, wanted: ReadResults) -> Event:
         """Reads the small results of a step."""
 
-    async def judge(self, run: Run, plan: Plan, wanted: Judge) -> Event:
-        """Asks the cache. Says to wait while the same is being done elsewhere; the run is told more when it is over."""
+    def judge(self, run: Run, plan: Plan, wanted: Judge) -> AsyncIterator[Event]:
+        """Asks the cache. Says to wait while the same is being done elsewhere, and more when it is over."""
 
 
 class Chronicle(Protocol):

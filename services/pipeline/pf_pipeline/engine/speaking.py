@@ -97,8 +97,16 @@ class RunWords:
         )
 
     def cached_command(self, planned: PlannedStep, turn: Turn, work: NodeWork) -> str:
-        """The command as it is compared with those of other runs: paths of outputs hold the run, and stay templates."""
-        own = self._own(planned, turn, work, resolving.with_templates(planned.outputs))
+        """The command as it is compared with those of other runs. Paths of artifacts hold the run, and what does not
+        count is not to be seen: these stay templates.
+        """
+        ignored = {name: f"{{{{{name}}}}}" for name in planned.cache.ignore if name in work.parameters}
+        own = resolving.Own(
+            system=self.facts.system(planned.name, turn.argument),
+            values={**work.parameters, **ignored},
+            inputs=resolving.with_templates(tuple(work.inputs)),
+            outputs=resolving.with_templates(planned.outputs),
+        )
         return resolving.Filling(planned, own).text(planned.command)
 
     def dag_outputs(self, planned: PlannedDag, siblings: Mapping[str, Sibling]) -> Mapping[str, str]:

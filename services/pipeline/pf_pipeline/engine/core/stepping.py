@@ -137,7 +137,8 @@ def _running(state: State, live: Live) -> None:
 
 def _succeeded(state: State, live: Live) -> None:
     planned = opening.step_of(live)
-    if planned.results and _runs_jobs(state):
+    cached = bool(planned.cache.enable) and bool(live.node.cache.key)
+    if (planned.results or cached) and _runs_jobs(state):
         live.stage = Stage.RESULTS
         keep(state, live, waiting=Waiting.FILES, waiting_on=tuple(planned.results))
         do(state, ReadResults(*of_step(live)))

@@ -1,0 +1,90 @@
+"""What the cache is asked about a step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from pf_pipeline.artifacts.domain import FOR_EVER, NodeKey, Shelf
+from pf_pipeline.artifacts.judging import Question
+from pf_pipeline.artifacts.keys import StepParts
+from pf_pipeline.artifacts.ports import Ask
+from pf_pipeline.artifacts.reading import Spot
+from pf_pipeline.documents.model import CacheMode, CacheShare, Mount
+from pf_pipeline.engine.core.happening import Judge, ReadResults
+from pf_pipeline.engine.core.words import Turn
+from pf_pipeline.engine.speaking import words_of
+from pf_pipeline.plans.domain import Plan, PlannedStep
+from pf_pipeline.plans.paths import SEPARATOR
+from pf_pipeline.runs.domain import Node, Run
+
+EVERYTHING = "*"
+"""The shelf of all runs of an owner."""
+
+
+def question_of(run: Run, plan: Plan, wanted: Judge | ReadResults) -> Question:
+    """What is asked about a step."""
+    node, planned = wanted.node, wanted.planned
+    cache = planned.cache
+    return Question(
+        by=NodeKey(run.id, node.path),
+        component=component(node.path),
+        shelf=Shelf(run.owner, run.order.filesystem_id, _origin(run, plan, planned)),
+        parts=_parts(run, plan, wanted),
+        user=run.owner,
+        mode=cache.mode or CacheMode.CONTENT,
+        inputs={name: tuple(paths.split(SEPARATOR)) if paths else () for name, paths in node.work.inputs.items()},
+        scope=dict(_scope(run, planned)),
+        max_expired_time=FOR_EVER if cache.max_expired_time is None else cache.max_expired_time,
+    )
+
+
+def component(path: str) -> str:
+    """The path of a node in its document, without iterations."""
+    return ".".join(part.partition("[")[0] for part in path.split("."))
+
+
+def _origin(run: Run, plan: Plan, planned: PlannedStep) -> str:
+    match planned.cache.share:
+        case CacheShare.OWNER:
+            return EVERYTHING
+        case CacheShare.PIPELINE:
+            return f"name:{plan.name}"
+    return run.order.origin
+
+
+def _parts(run: Run, plan: Plan, wanted: Judge | ReadResults) -> StepParts:
+    node, planned = wanted.node, wanted.planned
+    work, cache = node.work, planned.cache
+    turn = Turn(wanted.runtime_name, node.iteration, work.loop_argument)
+    main = [plan.main_fs] if plan.main_fs else []
+    return StepParts(
+        command=words_of(run, plan).cached_command(planned, turn, work),
+        image=work.docker_env,
+        parameters=work.parameters,
+        env=work.env,
+        loop_argument=work.loop_argument,
+        inputs=tuple(work.inputs),
+        outputs=tuple(planned.outputs),
+        results=planned.results,
+        mounts=tuple(_by_id(mount, run.order.mounts) for mount in (*main, *planned.extra_fs)),
+        job=work.job,  # type: ignore[arg-type]  # it was read from JSON
+        version=cache.version or "",
+        ignore=cache.ignore,
+    )
+
+
+def _by_id(mount: Mount, ids: Mapping[str, str]) -> Mount:
+    return Mount(ids.get(mount.name, mount.name), mount.mount_path, mount.sub_path, mount.read_only)
+
+
+def _scope(run: Run, planned: PlannedStep) -> Iterator[tuple[str, Spot]]:
+    for scope in planned.cache.fs_scope:
+        name = scope.name or run.order.filesystem
+        ask = Ask(run.owner, run.order.mounts.get(name, run.order.filesystem_id))
+        for path in filter(None, (each.strip() for each in scope.path.split(","))):
+            yield f"{name}:{path}", Spot(ask, path)
+
+
+def uses_cache(node: Node, planned: PlannedStep) -> bool:
+    """True of a step whose result is to be kept."""
+    return bool(planned.cache.enable) and bool(node.cache.key) and not node.cache.run
