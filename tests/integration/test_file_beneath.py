@@ -13,7 +13,7 @@ import pytest
 
 from paddleflow.problems import FileNotFound, FileUnusable, FolderNotAllowed, PathEscapes
 from pf_fs.files.beneath import found, make_folder, told, top
-from support.folders_beneath import folder_of, handles, opened
+from support.folders_beneath import folder_of, handles, nobody, opened
 
 
 @pytest.fixture
@@ -169,6 +169,14 @@ def test_new_folders_are_like_the_one_above(base: Path) -> None:
     with opened(base) as handle, found(handle, path, on_missing=make_folder):
         pass
     assert stat.S_IMODE((base / "inner" / "a").stat().st_mode) == 0o700, "what was there is left as it is"
+
+
+def test_who_is_not_root_makes_folders_too(base: Path) -> None:
+    (base / "open").mkdir()
+    (base / "open").chmod(0o777)
+    with opened(base / "open") as handle, nobody(), found(handle, PurePosixPath("a/b"), on_missing=make_folder):
+        pass
+    assert stat.S_IMODE((base / "open" / "a" / "b").stat().st_mode) == 0o777
 
 
 def test_new_folders_are_made_where_links_lead_and_never_outside(base: Path) -> None:

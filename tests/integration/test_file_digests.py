@@ -34,7 +34,9 @@ def unlimited() -> Budget:
 def steps(number: int) -> Budget:
     """Lets so many pieces be read."""
     times = iter([0.0] * (number + 1))
-    return Budget(1, lambda: next(times, 2.0))
+    budget = Budget(1, lambda: next(times, 2.0))
+    budget.begin()
+    return budget
 
 
 def told(base: Path, path: str = "", mode: DigestMode = DigestMode.CONTENT, memory: Memory | None = None) -> str:

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from threading import Event, Thread
 
@@ -16,7 +15,7 @@ from paddleflow.problems import FileUnusable, PathEscapes
 from pf_fs.files.budget import Budget, Spent
 from pf_fs.files.domain import MOST_LEVELS
 from pf_fs.files.removing import AT_ONCE, remove
-from support.folders_beneath import handles, opened
+from support.folders_beneath import handles, nobody, opened
 
 
 @pytest.fixture
@@ -89,7 +88,9 @@ def test_the_next_call_goes_on(base: Path) -> None:
     while (base / "many").exists():
         times = iter([0.0] * 31)
         try:
-            removed(base, "many", Budget(1, lambda times=times: next(times, 2.0)))  # type: ignore[misc]  # binds it
+            budget = Budget(1, lambda times=times: next(times, 2.0))  # type: ignore[misc]  # binds it
+            budget.begin()
+            removed(base, "many", budget)
         except Spent:
             sizes.append(len(left(base / "many")))
     assert sizes == [70, 40, 10]
@@ -151,15 +152,3 @@ def test_what_the_machine_does_not_permit_is_said_so(base: Path) -> None:
     (base / "tree").chmod(0o555)
     with opened(base) as handle, nobody(), pytest.raises(FileUnusable, match="'tree': Permission denied"):
         remove(handle, PurePosixPath("tree"), Budget(60, lambda: 0))
-
-
-@contextmanager
-def nobody() -> Iterator[None]:
-    """Without the rights of root, if the tests have them."""
-    own = os.geteuid()
-    if own == 0:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(own)

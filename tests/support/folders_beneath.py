@@ -28,3 +28,15 @@ def opened(path: Path) -> Iterator[int]:
 def handles() -> int:
     """How many this process has open."""
     return len(os.listdir("/proc/self/fd"))  # noqa: PTH208  # the names of what is open change while they are read
+
+
+@contextmanager
+def nobody() -> Iterator[None]:
+    """Without the rights of root, if the tests have them."""
+    own = os.geteuid()
+    if own == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(own)

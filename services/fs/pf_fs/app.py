@@ -12,7 +12,7 @@ from paddleflow.common.v1 import event_pb2_grpc
 from paddleflow.fs.v1 import file_pb2_grpc, fs_pb2_grpc
 from pf_fs.convert import encode
 from pf_fs.disk import MachineDisk
-from pf_fs.files.disk import MachineFiles
+from pf_fs.files.disk import MachineFiles, Patience
 from pf_fs.files.remembering import Memory
 from pf_fs.files.servicer import FileServicer
 from pf_fs.leaving import Known, Leaving
@@ -56,7 +56,7 @@ def _server(settings: FsSettings, base: MemberGround, users: Users) -> ServiceSe
     servicer = filesystem_servicer(service, store, users, folders)
     server.add(fs_pb2_grpc.add_FilesystemServiceServicer_to_server, servicer)
     entrance = Entrance(naming=Naming(store=store), folders=folders)
-    disk = MachineFiles(Memory(time.time_ns), base.ground.clock)
+    disk = MachineFiles(Memory(time.time_ns), base.ground.clock, Patience())
     file_servicer = FileServicer(database=service.database, entrance=entrance, files=disk)
     server.add(file_pb2_grpc.add_FileServiceServicer_to_server, file_servicer)
     return server

@@ -40,6 +40,7 @@ class _Digesting:
 
     def of(self, handle: int, level: int) -> bytes:
         """The digest of a thing that was found."""
+        self._budget.check_wanted()
         self._things += 1
         if self._things > MOST_THINGS[self._mode]:
             raise FileUnusable(f"{shown(str(self._path))} holds more than {MOST_THINGS[self._mode]} files")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
 from typing import TypeVar
 
-from paddleflow.problems import FolderUnusable, Problem
+from paddleflow.problems import FolderUnusable, Overloaded, Problem
 from pf_fs.files.beneath import found, make_folder, told, top
 from pf_fs.files.budget import Budget, Spent
 from pf_fs.files.digesting import digest
@@ -22,26 +23,38 @@ from pf_fs.ports import Folder
 from pf_kit.clock import Clock
 from pf_kit.fields import shown
 
-THREADS = 8
-"""That work for all callers: a disk or a network that hangs holds so many at most."""
-WORK_SECONDS = 10.0
-"""How long one call reads, makes or removes before it leaves the rest for the next."""
-ANSWER_SECONDS = 25.0
-"""How long a disk may take for all, and others before: less than a call may take."""
+THREADS = 16
+"""That work for all callers."""
+THREADS_OF_DISK = 4
+"""That work on one disk at once: one that hangs, as a network may, holds no more of them."""
 
 W = TypeVar("W")
 T = TypeVar("T")
 R = TypeVar("R")
 
 
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long things may take, in seconds. Wait and answer together are less than a call may last."""
+
+    work: float = 10.0
+    """One call reads, makes or removes so long before it leaves the rest for the next."""
+    wait: float = 8.0
+    """A call waits so long for others on the same disk before it is sent away."""
+    answer: float = 20.0
+    """A disk may take so long."""
+
+
 class MachineFiles:
     """Fulfils `Files`. The paths it is given have no violations."""
 
-    def __init__(self, memory: Memory, clock: Clock, work_seconds: float = WORK_SECONDS) -> None:
+    def __init__(self, memory: Memory, clock: Clock, patience: Patience) -> None:
         self._memory = memory
         self._clock = clock
-        self._work_seconds = work_seconds
+        self._patience = patience
         self._threads = ThreadPoolExecutor(THREADS, "files")
+        self._free: dict[int, asyncio.Semaphore] = {}
+        """By device."""
 
     async def stat(self, folder: Folder, paths: Sequence[str]) -> Sequence[Stat | Fault]:
         return await self._answered(folder, lambda handle: _each(paths, lambda path: look(handle, sub_path(path))))
@@ -70,26 +83,50 @@ class MachineFiles:
         self, folder: Folder, paths: Sequence[str], work: Callable[[int, str, Budget], R]
     ) -> Sequence[R | Pending | Fault]:
         """What became of each path, as far as one call goes."""
+        budget = Budget(self._patience.work, self._clock.monotonic)
 
         def within(handle: int) -> Sequence[R | Pending | Fault]:
-            budget = Budget(self._work_seconds, self._clock.monotonic)
+            budget.begin()
             return _each(paths, lambda path: _unless_spent(lambda: work(handle, path, budget)))
 
-        return await self._answered(folder, within)
+        try:
+            return await self._answered(folder, within)
+        finally:
+            budget.give_up()
 
     async def _answered(self, folder: Folder, work: Callable[[int], T]) -> T:
         def in_thread() -> T:
             with top(folder) as handle:
                 return work(handle)
 
+        working = await self._begun(folder.device, in_thread)
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
-                return await asyncio.get_running_loop().run_in_executor(self._threads, in_thread)
+            async with asyncio.timeout(self._patience.answer):
+                return await working
         except TimeoutError:
-            late = f"{shown(str(folder.path))} did not answer within {ANSWER_SECONDS:g} s"
+            late = f"{shown(str(folder.path))} did not answer within {self._patience.answer:g} s"
             raise FolderUnusable(f"{late}; is its disk or network there?") from None
         except OSError as error:
             raise FolderUnusable(f"{shown(str(folder.path))} cannot be used: {error.strerror}") from None
+
+    async def _begun(self, disk: int, work: Callable[[], T]) -> asyncio.Future[T]:
+        """The work, as soon as a thread is free for it. Raises Overloaded if none is."""
+        free = self._free.setdefault(disk, asyncio.Semaphore(THREADS_OF_DISK))
+        try:
+            async with asyncio.timeout(self._patience.wait):
+                await free.acquire()
+        except TimeoutError:
+            raise Overloaded("others keep the disk busy; try again", retry_after=1.0) from None
+        thread = self._threads.submit(work)
+        loop = asyncio.get_running_loop()
+
+        def release(_: object) -> None:
+            # Whoever waited, and the service as well, may be gone long before the thread is.
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(free.release)
+
+        thread.add_done_callback(release)
+        return asyncio.wrap_future(thread)
 
 
 def _each(wanted: Sequence[W], work: Callable[[W], R]) -> Sequence[R | Fault]:
