@@ -22,8 +22,8 @@ raises `paddleflow.common.exception.PaddleFlowSDKException` with the code `{name
 | a parameter, artifact or result | `{names.VARIABLE_NAME}` |
 | a variable | `{names.ENVIRONMENT_NAME}` |
 
-A `Duration` is a number of seconds, a `timedelta`, or text such as `90s`, `10m` or `1h30m`. A `ConfigPath` is the path of
-a configuration file, or nothing for the usual one.
+A `Duration` is a number of seconds, a `timedelta`, or text such as `90s`, `10m` or `1h30m`. A `ConfigPath` is the path
+of a configuration file, or nothing for the usual one.
 """
 CLASSES: tuple[type, ...] = (
     pipeline.Pipeline,
