@@ -184,6 +184,7 @@ def nested() -> None:
 @Pipeline(
     name="additions",
     docker_env="shop:1",
+    fs_options=BARN,
     semaphores={"licence": 2},
     on_exit=[ContainerStep(name="tidy", command="tidy")],
     notify=[{"webhook": "https://example.com/hook", "secret": {"file": "/run/secret"}}, {"command": "echo over"}],

@@ -58,7 +58,7 @@ def accepted(text: str | bytes, filesystem: str = "") -> Reading:
     """The document, which the service would run."""
     reading = read(text)
     _, problems = examined(reading, Request(filesystem=filesystem))
-    assert problems == ()
+    assert [f"{problem.path}: {problem.message}" for problem in problems] == []
     return reading
 
 

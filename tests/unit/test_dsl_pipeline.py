@@ -204,6 +204,13 @@ def test_documents_are_written_where_they_should_be(tmp_path: Path) -> None:
         pipeline.compile(tmp_path / "run.txt")
 
 
+def test_commands_of_several_lines_stay_readable(tmp_path: Path) -> None:
+    command = "cd /data\nfor each in *; do\n  wc $each\ndone\n"
+    lines = Pipeline(name="meal", docker_env="x")(lambda: ContainerStep(name="cook", command=command))()
+    lines.compile(tmp_path / "run.yaml")
+    assert "    command: |\n      cd /data\n      for each in *; do\n" in (tmp_path / "run.yaml").read_text()
+
+
 def test_a_value_in_two_places_is_written_twice(tmp_path: Path) -> None:
     items = [1, [2, 3]]
 

@@ -7,8 +7,8 @@ from functools import wraps
 from os import PathLike
 from typing import ParamSpec
 
+from paddleflow.documents.writing import to_yaml
 from paddleflow.pipeline.dsl.compiler import Compiler
-from paddleflow.pipeline.dsl.compiler.files import yaml_text
 from paddleflow.pipeline.dsl.component import DAG, Component, Step
 from paddleflow.pipeline.dsl.component.component import close_dag, open_dag
 from paddleflow.pipeline.dsl.io_types import EnvDict, Parameter
@@ -203,7 +203,7 @@ class Pipeline:
         return self._submissions(config).update_pipeline(pipeline_id, username=username, desc=desc, yaml_raw=document)
 
     def _yaml(self) -> bytes:
-        return yaml_text(self.compile()).encode()
+        return to_yaml(self.compile()).encode()
 
     def _submissions(self, config: ConfigPath) -> Submissions:
         if self._client is None or self._client_config != config:

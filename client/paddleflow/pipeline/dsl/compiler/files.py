@@ -1,4 +1,4 @@
-"""Documents as text, and as files."""
+"""Documents as files."""
 
 from __future__ import annotations
 
@@ -7,14 +7,8 @@ from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 
+from paddleflow.documents.writing import to_yaml
 from paddleflow.pipeline.dsl.names import refused
-
-
-def yaml_text(document: Mapping[str, object]) -> str:
-    """The document in YAML."""
-    import yaml  # noqa: PLC0415 -- only who writes YAML needs it, and it takes its time
-
-    return yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True, width=120)
 
 
 def write(document: Mapping[str, object], path: str | PathLike[str]) -> None:
@@ -22,7 +16,7 @@ def write(document: Mapping[str, object], path: str | PathLike[str]) -> None:
     file = Path(path)
     match file.suffix:
         case ".yaml" | ".yml":
-            text = yaml_text(document)
+            text = to_yaml(document)
         case ".json":
             text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
         case _:

@@ -64,7 +64,8 @@ class Rendering:
 
     def _problem(self, component: Component, what: str) -> None:
         tree = self._reading.wiring.tree
-        where = "pipeline" if component is tree.root else f"{component.type} {tree.path(component)}"
+        top = component is tree.root and isinstance(component, DAG)
+        where = "pipeline" if top else f"{component.type} {tree.path(component)}"
         self._reading.problems.append(f"{where}: {what}")
 
 
