@@ -148,6 +148,16 @@ def test_every_way_to_put_something_in_is_looked_at() -> None:
     assert cook.parameters["d"].ref.component_full_name == "other"
 
 
+def test_a_name_that_is_not_there_is_told_with_those_that_are() -> None:
+    cook = step(outputs={"pot": Artifact(), "lid": Artifact()})
+    with pytest.raises(PaddleFlowSDKException, match="cook has no output artifact 'pott'; it has pot, lid"):
+        cook.outputs["pott"]
+    with pytest.raises(KeyError, match="cook has no parameter 'x'; it has none"):
+        cook.parameters["x"]
+    assert cook.parameters.get("x") is None
+    assert "x" not in cook.results
+
+
 def test_variables_are_texts() -> None:
     cook = step(env={"A": "1"}, parameters={"x": 1})
     cook.add_env({"B": cook.parameters["x"], "A": "2"})

@@ -72,6 +72,23 @@ def test_items_of_outer_loops_reach_inner_steps() -> None:
     assert found.command == "<item of a> <item of a.b> <item of a.b.c.cook> <item of a.b.c.cook>"
 
 
+def test_a_loop_and_a_condition_use_what_is_known_before() -> None:
+    def meal() -> None:
+        buy = step("buy", parameters={"items": [1, 2]}, outputs={"list": Artifact()})
+        own = step("own", loop_argument=buy.parameters["items"])
+        own.condition = f"{own.loop_argument.item} > 1"
+        text = step("text", loop_argument=f"{buy.outputs['list']}")
+        text.command = f"run {text.loop_argument.item}"
+        with DAG(name="a", loop_argument="[3, 4]", condition=f"{buy.outputs['list']} > 1"):
+            step("in", "in")
+
+    found = steps(meal)
+    assert (found["own"].loop, found["own"].condition) == ("<(1, 2)>", "<item of own> > 1")
+    assert (found["text"].loop, found["text"].command) == ("<list of buy>", "run <item of text>")
+    assert made(meal)["entry_points"]["a"]["condition"] == "{{list}} > 1"
+    assert made(meal)["entry_points"]["a"]["loop_argument"] == "[3, 4]"
+
+
 def test_what_is_at_hand_is_used_under_its_name() -> None:
     def meal() -> None:
         buy = step("buy", parameters={"kind": "red"}, outputs={"rice": Artifact()})

@@ -19,6 +19,10 @@ MOST_OF_A_VARIABLE = 50
 """How many characters the name of a parameter or an artifact has at most."""
 
 
+class UnknownName(PaddleFlowSDKException, KeyError):
+    """A component has nothing of this name. It is a KeyError as well, which whoever looks into a dictionary expects."""
+
+
 def refused(message: str) -> PaddleFlowSDKException:
     """The exception that says so."""
     return PaddleFlowSDKException(DSL_ERROR, message)

@@ -8,7 +8,7 @@ from paddleflow.pipeline.dsl.io_types.artifact import Artifact
 from paddleflow.pipeline.dsl.io_types.parameter import Parameter
 from paddleflow.pipeline.dsl.io_types.placeholder import ArtifactPlaceholder
 from paddleflow.pipeline.dsl.io_types.result import Result
-from paddleflow.pipeline.dsl.names import ENVIRONMENT_NAME, VARIABLE_NAME, check_name, refused
+from paddleflow.pipeline.dsl.names import DSL_ERROR, ENVIRONMENT_NAME, VARIABLE_NAME, UnknownName, check_name, refused
 
 V = TypeVar("V")
 
@@ -16,9 +16,16 @@ V = TypeVar("V")
 class OwnedDict(dict[str, V], Generic[V]):
     """A dictionary in which everything is put one by one, so that it can be checked."""
 
+    what = "value"
+    """What it holds, in the words of messages."""
+
     def __init__(self, component: Any) -> None:  # noqa: ANN401 -- whatever has a name
         super().__init__()
         self._component = component
+
+    def __missing__(self, key: str) -> V:
+        there = f"it has {', '.join(self)}" if self else "it has none"
+        raise UnknownName(DSL_ERROR, f"{self._component.name} has no {self.what} {key!r}; {there}")
 
     def update(self, *others: Any, **given: Any) -> None:  # noqa: ANN401 -- as of a dictionary
         for name, value in dict(*others, **given).items():
@@ -32,6 +39,8 @@ class OwnedDict(dict[str, V], Generic[V]):
 
 class ParameterDict(OwnedDict[Parameter]):
     """The parameters of a component. A value may be set; a `Parameter` is got."""
+
+    what = "parameter"
 
     def __setitem__(self, key: str, value: Any) -> None:  # noqa: ANN401 -- what it may be, Parameter says
         if isinstance(value, Parameter) and value.component is None:
@@ -50,6 +59,8 @@ class ParameterDict(OwnedDict[Parameter]):
 class InputArtifactDict(OwnedDict[Artifact]):
     """The input artifacts of a component: each is an artifact of another one."""
 
+    what = "input artifact"
+
     def __setitem__(self, key: str, value: Artifact | ArtifactPlaceholder) -> None:
         what = f"an input artifact of {self._component.name}"
         check_name(what, key, VARIABLE_NAME)
@@ -64,6 +75,8 @@ class InputArtifactDict(OwnedDict[Artifact]):
 
 class OutputArtifactDict(OwnedDict[Artifact]):
     """The output artifacts of a component: a step makes each of them, a DAG hands out those of components in it."""
+
+    what = "output artifact"
 
     def __setitem__(self, key: str, value: Artifact | ArtifactPlaceholder) -> None:
         owned = isinstance(value, Artifact) and value.component is not None
@@ -83,6 +96,8 @@ class OutputArtifactDict(OwnedDict[Artifact]):
 class ResultDict(OwnedDict[Result]):
     """The results of a step. A type may be set; a `Result` is got."""
 
+    what = "result"
+
     def __setitem__(self, key: str, value: Any) -> None:  # noqa: ANN401 -- a type, its name or a Result
         result = value if isinstance(value, Result) else Result(value)
         super().__setitem__(key, result.given_to(key, self._component))
@@ -90,6 +105,8 @@ class ResultDict(OwnedDict[Result]):
 
 class EnvDict(OwnedDict[str]):
     """Environment variables. A text, a parameter or a result may be set; a text is got."""
+
+    what = "variable"
 
     def __setitem__(self, key: str, value: Any) -> None:  # noqa: ANN401 -- checked here
         check_name(f"a variable of {self._component.name}", key, ENVIRONMENT_NAME)
