@@ -343,6 +343,15 @@ async def test_what_is_given_up_is_free(kept: Kept) -> None:
     assert await claimed(kept, Claim(works[0], NodeKey("r2", "b"))) == {works[0]: NodeKey("r2", "b")}
 
 
+async def test_all_who_have_claims_are_known(kept: Kept) -> None:
+    database, store = kept
+    nodes = [NodeKey("r1", "a"), NodeKey("r1", "b"), NodeKey("r2", "a")]
+    works = [replace(WORK, files=f"f{number}") for number in range(4)]
+    await claimed(kept, *(Claim(work, node) for work, node in zip(works, [*nodes, nodes[0]], strict=True)))
+    assert await store.holders(database.newest, None, 2) == nodes[:2]
+    assert await store.holders(database.newest, nodes[1], 2) == nodes[2:]
+
+
 async def test_claims_at_once_agree(kept: Kept) -> None:
     """Changes that claim the same, each in another order, neither hang nor both have it."""
     works = [replace(WORK, files=f"f{number}") for number in range(20)]

@@ -136,7 +136,7 @@ class FileServiceServicer(object):
         | a link in a folder | `link` | the path it holds: it is not followed |
         | anything else | `else` | nothing: it is not opened |
 
-        Owners, other permissions and, by content, times are no part of it. A folder may hold 200,000 things (by time 1,000,000), in 100 levels.
+        Owners, other permissions and, by content, times are no part of it. A folder may hold 200,000 things (by time 500,000), in 100 levels.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -76,7 +76,7 @@ class FileServiceStub:
     | a link in a folder | `link` | the path it holds: it is not followed |
     | anything else | `else` | nothing: it is not opened |
 
-    Owners, other permissions and, by content, times are no part of it. A folder may hold 200,000 things (by time 1,000,000), in 100 levels.
+    Owners, other permissions and, by content, times are no part of it. A folder may hold 200,000 things (by time 500,000), in 100 levels.
     """
     MakeFolders: _grpc.UnaryUnaryMultiCallable[_file_pb2.MakeFoldersRequest, _file_pb2.MakeFoldersResponse]
     """MakeFolders makes folders, and those above them that are missing. A new folder has the owner, the group and the permissions of the one it is made in, so that whoever may write there may write in it. A folder that is
@@ -139,7 +139,7 @@ class FileServiceAsyncStub(FileServiceStub):
     | a link in a folder | `link` | the path it holds: it is not followed |
     | anything else | `else` | nothing: it is not opened |
 
-    Owners, other permissions and, by content, times are no part of it. A folder may hold 200,000 things (by time 1,000,000), in 100 levels.
+    Owners, other permissions and, by content, times are no part of it. A folder may hold 200,000 things (by time 500,000), in 100 levels.
     """
     MakeFolders: _aio.UnaryUnaryMultiCallable[_file_pb2.MakeFoldersRequest, _file_pb2.MakeFoldersResponse]  # type: ignore[assignment]
     """MakeFolders makes folders, and those above them that are missing. A new folder has the owner, the group and the permissions of the one it is made in, so that whoever may write there may write in it. A folder that is
@@ -217,7 +217,7 @@ class FileServiceServicer(metaclass=_abc_1.ABCMeta):
         | a link in a folder | `link` | the path it holds: it is not followed |
         | anything else | `else` | nothing: it is not opened |
 
-        Owners, other permissions and, by content, times are no part of it. A folder may hold 200,000 things (by time 1,000,000), in 100 levels.
+        Owners, other permissions and, by content, times are no part of it. A folder may hold 200,000 things (by time 500,000), in 100 levels.
         """
 
     @_abc_1.abstractmethod

@@ -15,7 +15,7 @@ from pf_fs.files.domain import MOST_LEVELS, DigestMode
 from pf_fs.files.remembering import Begun, Memory, identity
 from pf_kit.fields import shown
 
-MOST_THINGS = {DigestMode.CONTENT: 200_000, DigestMode.TIME: 1_000_000}
+MOST_THINGS = {DigestMode.CONTENT: 200_000, DigestMode.TIME: 500_000}
 """In one folder, all levels together. As many digests are remembered, so that each call gets further."""
 PIECE = 1024 * 1024
 """Bytes that are read at once."""

@@ -126,6 +126,9 @@ class MemoryArtifactStore:
     async def claimed(self, view: View, works: Collection[WorkKey]) -> Mapping[WorkKey, NodeKey]:
         return {work: node for work, node in _claims(view).items() if work in works}
 
+    async def holders(self, view: View, after: NodeKey | None, limit: int) -> Sequence[NodeKey]:
+        return sorted({node for node in _claims(view).values() if after is None or node > after})[:limit]
+
     async def release(self, change: Change, nodes: Collection[NodeKey]) -> Sequence[WorkKey]:
         return _released(change, [work for work, node in _claims(change).items() if node in nodes])
 

@@ -147,6 +147,10 @@ class PostgresArtifactStore:
         columns = _columns([work_values(work) for work in set(works)])
         return {_work(row): _node(row) for row in await rows(view).fetch(self._sql["claimed"], *columns)}
 
+    async def holders(self, view: View, after: NodeKey | None, limit: int) -> Sequence[NodeKey]:
+        place = after or NodeKey("", "")
+        return [_node(row) for row in await rows(view).fetch(self._sql["holders"], place.run, place.node, limit)]
+
     async def release(self, change: Change, nodes: Collection[NodeKey]) -> Sequence[WorkKey]:
         if not nodes:
             return []

@@ -91,6 +91,9 @@ class ArtifactStore(Protocol):
     async def claimed(self, view: View, works: Collection[WorkKey]) -> Mapping[WorkKey, NodeKey]:
         """Who has claims to work, of those that are claimed."""
 
+    async def holders(self, view: View, after: NodeKey | None, limit: int) -> Sequence[NodeKey]:
+        """Nodes that have claims, by key; those after one. For whoever looks for claims of nodes that are over."""
+
     async def release(self, change: Change, nodes: Collection[NodeKey]) -> Sequence[WorkKey]:
         """Gives up all claims of nodes that are over, and returns what is free now."""
 

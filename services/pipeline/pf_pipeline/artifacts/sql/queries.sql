@@ -154,6 +154,9 @@ from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
     as given (owner, filesystem_id, origin, step_key, files_key)
 join cached_claims using (owner, filesystem_id, origin, step_key, files_key)
 
+-- holders --
+select distinct run, node from cached_claims where (run, node) > ($1, $2) order by run, node limit $3
+
 -- release --
 delete from cached_claims
 using unnest($1::text[], $2::text[]) as given (of_run, of_node)
