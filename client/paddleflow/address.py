@@ -7,7 +7,7 @@ import re
 SCHEMES = ("unix:", "dns:", "ipv4:", "ipv6:")
 """What an address begins with that is one already, without a port of its own."""
 
-SERVICES = {"queue": "8999", "fs": "8998", "job": "8997"}
+SERVICES = {"queue": "8999", "fs": "8998", "job": "8997", "pipeline": "8996"}
 """The services, and the ports that they have as long as nobody chooses others."""
 ENTRANCE = "queue"
 """The service that logs callers in."""

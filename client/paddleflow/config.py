@@ -16,6 +16,7 @@ and ``key`` (paths of PEM files; relative ones are looked up beside the configur
     [services]
     fs = 127.0.0.1:18998
     job = 127.0.0.1:18997
+    pipeline = 127.0.0.1:18996
 
 The filesystem in which the command ``paddle`` stores packages is named in a section of its own::
 
@@ -24,9 +25,10 @@ The filesystem in which the command ``paddle`` stores packages is named in a sec
 
 Every key can be given as a variable: PADDLEFLOW_USER, PADDLEFLOW_PASSWORD, PADDLEFLOW_TOKEN,
 PADDLEFLOW_SERVER_HOST, PADDLEFLOW_SERVER_PORT, PADDLEFLOW_TLS, PADDLEFLOW_CA, PADDLEFLOW_CERT, PADDLEFLOW_KEY,
-PADDLEFLOW_PACKAGE_FS. PADDLEFLOW_FS_SERVER is the address of the service `fs`, PADDLEFLOW_JOB_SERVER that of `job`.
-PADDLEFLOW_CONFIG names the file. A PADDLEFLOW_USER who is not the user of the file takes neither the password nor the
-token that are in it, and with another server than that of the file its services do not count.
+PADDLEFLOW_PACKAGE_FS. PADDLEFLOW_FS_SERVER is the address of the service `fs`, PADDLEFLOW_JOB_SERVER that of `job`,
+PADDLEFLOW_PIPELINE_SERVER that of `pipeline`. PADDLEFLOW_CONFIG names the file. A PADDLEFLOW_USER who is not the user
+of the file takes neither the password nor the token that are in it, and with another server than that of the file its
+services do not count.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from google.protobuf.json_format import MessageToDict
-from google.protobuf.struct_pb2 import Struct
+from google.protobuf.struct_pb2 import Struct, Value
 
 LARGEST_WHOLE = 2**53
 """Up to here a fraction of 64 bits holds every whole number."""
@@ -15,6 +15,11 @@ def plain(message: Struct) -> dict[str, object]:
     A message keeps no order, and has fractions only; Kubernetes takes no 2.0 where it counts.
     """
     return {name: _whole(value) for name, value in sorted(MessageToDict(message).items())}
+
+
+def plain_value(message: Value) -> object:
+    """The value, in the same way."""
+    return _whole(MessageToDict(message))
 
 
 def _whole(told: object) -> object:

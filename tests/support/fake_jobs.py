@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paddleflow.job.v1 import job_pb2 as pb
-from paddleflow.job.v1 import spec_pb2
+from paddleflow.job.v1 import log_pb2, spec_pb2
 from paddleflow.problems import JobExists, JobNotFound, JobStateConflict
 from support.fake_services import BEGAN, World, page
 
@@ -80,6 +80,17 @@ class Jobs:
         if (found := self.world.jobs.get(id_)) is None:
             raise JobNotFound(f"no job {id_!r}")
         return found
+
+
+@dataclass
+class Logs:
+    world: World
+
+    def ReadLog(self, _: Any) -> Any:  # noqa: N802
+        raise NotImplementedError("streams are played")
+
+    def GetLogInfo(self, request: Any) -> Any:  # noqa: N802
+        return log_pb2.GetLogInfoResponse(logs=self.world.log_infos.get(request.choice.id, []))
 
 
 def employ(world: World) -> None:

@@ -16,18 +16,25 @@ from google.protobuf.message import Message
 from paddleflow.auth.v1 import auth_pb2_grpc
 from paddleflow.common.v1 import info_pb2_grpc
 from paddleflow.fs.v1 import fs_pb2_grpc
-from paddleflow.job.v1 import job_pb2_grpc, shard_pb2_grpc, statistics_pb2_grpc
+from paddleflow.job.v1 import job_pb2_grpc, log_pb2_grpc, shard_pb2_grpc, statistics_pb2_grpc
+from paddleflow.pipeline.v1 import artifact_pb2_grpc, pipeline_pb2_grpc, run_pb2_grpc, schedule_pb2_grpc
 from paddleflow.problems import Problem, TokenMissing, TokenRevoked
 from paddleflow.queue.v1 import admission_pb2_grpc, cluster_pb2_grpc, queue_pb2_grpc
 from paddleflow.status import DETAILS_KEY, encode, status_code, status_message
 from support.fake_admission import Admission
+from support.fake_artifacts import Artifacts
 from support.fake_filesystems import Filesystems
-from support.fake_jobs import Jobs
+from support.fake_jobs import Jobs, Logs
+from support.fake_pipelines import Pipelines
+from support.fake_pipeline_runs import Runs
+from support.fake_schedules import Schedules
 from support.fake_services import Audit, Auth, Clusters, Flavours, Grants, Info, Queues, Stream, Users, World
 from support.fake_shards import Shards
 from support.fake_statistics import Statistics
 
 R = TypeVar("R")
+STREAMS = ("Watch", "ExportTable", "ReadLog")
+"""What methods begin with that tests play."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,8 @@ class FakePaddleFlow:
                 statistics_pb2_grpc.StatisticsServiceServicer,
                 Statistics,
             ),
+            (log_pb2_grpc.add_LogServiceServicer_to_server, log_pb2_grpc.LogServiceServicer, Logs),
+            *_of_pipelines(),
             (info_pb2_grpc.add_InfoServiceServicer_to_server, info_pb2_grpc.InfoServiceServicer, Info),
             (info_pb2_grpc.add_AuditServiceServicer_to_server, info_pb2_grpc.AuditServiceServicer, Audit),
         )
@@ -94,12 +103,19 @@ class FakePaddleFlow:
         shutil.rmtree(self._folder)
 
 
+def _of_pipelines() -> Iterator[tuple[Any, Any, Any]]:
+    yield pipeline_pb2_grpc.add_PipelineServiceServicer_to_server, pipeline_pb2_grpc.PipelineServiceServicer, Pipelines
+    yield run_pb2_grpc.add_RunServiceServicer_to_server, run_pb2_grpc.RunServiceServicer, Runs
+    yield schedule_pb2_grpc.add_ScheduleServiceServicer_to_server, schedule_pb2_grpc.ScheduleServiceServicer, Schedules
+    yield artifact_pb2_grpc.add_ArtifactServiceServicer_to_server, artifact_pb2_grpc.ArtifactServiceServicer, Artifacts
+
+
 def _servicer(contract: type[Any], plays: Any, world: World) -> Any:
     """A servicer whose methods are those of `plays`, each behind the token and the failures that the world demands."""
     servicer = contract()
     for name in (name for name in dir(contract) if name[0].isupper()):
         if hasattr(plays, name):
-            streams = name.startswith("Watch")
+            streams = name.startswith(STREAMS)
             setattr(servicer, name, (_stream if streams else _unary)(getattr(plays, name), name, world))
     return servicer
 

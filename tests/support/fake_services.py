@@ -14,7 +14,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from paddleflow.auth.v1 import auth_pb2
 from paddleflow.common.v1 import info_pb2
 from paddleflow.fs.v1 import fs_pb2
-from paddleflow.job.v1 import job_pb2, shard_pb2, statistics_pb2
+from paddleflow.job.v1 import job_pb2, log_pb2, shard_pb2, statistics_pb2
+from paddleflow.pipeline.v1 import artifact_pb2, pipeline_pb2, run_pb2, schedule_pb2
 from paddleflow.problems import Problem, QueueExists, QueueNotFound, StaleRevision, UserNotFound, WrongPassword
 from paddleflow.queue.v1 import admission_pb2, cluster_pb2, queue_pb2, workload_pb2
 
@@ -56,6 +57,8 @@ class World:
     """By job."""
     happenings: dict[str, list[job_pb2.Happening]] = field(default_factory=dict)
     """By job."""
+    log_infos: dict[str, list[log_pb2.LogInfo]] = field(default_factory=dict)
+    """By job."""
     datasets: dict[str, dict[str, shard_pb2.Dataset]] = field(default_factory=dict)
     """By job and name."""
     shards: list[shard_pb2.ShardStatus] = field(default_factory=list)
@@ -66,6 +69,21 @@ class World:
     """By job."""
     card_times: dict[int, list[statistics_pb2.CardTime]] = field(default_factory=dict)
     """By group."""
+    pipelines: dict[str, pipeline_pb2.Pipeline] = field(default_factory=dict)
+    pipeline_versions: list[pipeline_pb2.PipelineVersion] = field(default_factory=list)
+    """Of all pipelines."""
+    document_problems: list[pipeline_pb2.Problem] = field(default_factory=list)
+    """What is wrong with each document."""
+    runs: dict[str, run_pb2.Run] = field(default_factory=dict)
+    run_nodes: dict[str, list[run_pb2.Node]] = field(default_factory=dict)
+    """By run."""
+    node_explanations: dict[str, run_pb2.ExplainNodeResponse] = field(default_factory=dict)
+    """By the path of the node."""
+    planned: run_pb2.PlanRunResponse = field(default_factory=run_pb2.PlanRunResponse)
+    schedules: dict[str, schedule_pb2.Schedule] = field(default_factory=dict)
+    artifact_events: list[artifact_pb2.ArtifactEvent] = field(default_factory=list)
+    lineage: artifact_pb2.GetLineageResponse = field(default_factory=artifact_pb2.GetLineageResponse)
+    cached_results: dict[str, artifact_pb2.CachedResult] = field(default_factory=dict)
     workloads: dict[str, workload_pb2.Workload] = field(default_factory=dict)
     """By job."""
     explained: dict[str, admission_pb2.ExplainWorkloadResponse] = field(default_factory=dict)

@@ -8,13 +8,17 @@ from types import TracebackType
 from typing import Self
 
 from paddleflow.address import ENTRANCE, SERVICES
+from paddleflow.aio.artifacts import Artifacts
 from paddleflow.aio.audit import Audit, Info
 from paddleflow.aio.clusters import Clusters, Flavours
 from paddleflow.aio.datasets import Datasets
 from paddleflow.aio.filesystems import Filesystems
 from paddleflow.aio.jobs import Jobs
 from paddleflow.aio.logs import Logs
+from paddleflow.aio.pipelines import Pipelines
 from paddleflow.aio.queues import Queues
+from paddleflow.aio.runs import Runs
+from paddleflow.aio.schedules import Schedules
 from paddleflow.aio.session import Session
 from paddleflow.aio.statistics import Statistics
 from paddleflow.aio.users import Grants, Tokens, Users
@@ -48,6 +52,10 @@ class AsyncPaddleFlow:
         self.logs = Logs(session, at["job"])
         self.statistics = Statistics(session, at["job"])
         self.datasets = Datasets(session, at["job"])
+        self.pipelines = Pipelines(session, at["pipeline"])
+        self.runs = Runs(session, at["pipeline"])
+        self.schedules = Schedules(session, at["pipeline"])
+        self.artifacts = Artifacts(session, at["pipeline"])
         self.audit = Audit(session, at)
 
     async def __aenter__(self) -> Self:

@@ -13,13 +13,17 @@ from paddleflow.channel import Tls, open_blocking_channel
 from paddleflow.config import load_config
 from paddleflow.configured import configured_connection
 from paddleflow.connection import Connection
+from paddleflow.sync.artifacts import Artifacts
 from paddleflow.sync.audit import Audit, Info
 from paddleflow.sync.clusters import Clusters, Flavours
 from paddleflow.sync.datasets import Datasets
 from paddleflow.sync.filesystems import Filesystems
 from paddleflow.sync.jobs import Jobs
 from paddleflow.sync.logs import Logs
+from paddleflow.sync.pipelines import Pipelines
 from paddleflow.sync.queues import Queues
+from paddleflow.sync.runs import Runs
+from paddleflow.sync.schedules import Schedules
 from paddleflow.sync.session import Session
 from paddleflow.sync.statistics import Statistics
 from paddleflow.sync.users import Grants, Tokens, Users
@@ -49,6 +53,10 @@ class PaddleFlow:
         self.logs = Logs(session, at["job"])
         self.statistics = Statistics(session, at["job"])
         self.datasets = Datasets(session, at["job"])
+        self.pipelines = Pipelines(session, at["pipeline"])
+        self.runs = Runs(session, at["pipeline"])
+        self.schedules = Schedules(session, at["pipeline"])
+        self.artifacts = Artifacts(session, at["pipeline"])
         self.audit = Audit(session, at)
 
     def __enter__(self) -> Self:

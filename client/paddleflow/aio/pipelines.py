@@ -1,0 +1,156 @@
+"""Pipelines: documents that are kept, with all their versions."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Unpack
+
+from grpc import aio
+
+from paddleflow.aio.pages import every
+from paddleflow.aio.session import Session
+from paddleflow.models.pages import Page
+from paddleflow.models.pipelines import (
+    DocumentProblem,
+    DrawingForm,
+    Export,
+    ExportTarget,
+    Pipeline,
+    PipelineFilter,
+    PipelineVersion,
+    Source,
+    VersionedPipeline,
+)
+from paddleflow.pipeline.v1 import pipeline_pb2, pipeline_pb2_grpc
+from paddleflow.wire.base import build
+from paddleflow.wire.pipelines import (
+    DRAWING_FORM,
+    EXPORT_TARGET,
+    export_from_wire,
+    list_request,
+    pipeline_from_wire,
+    problem_from_wire,
+    source_to_wire,
+    version_from_wire,
+)
+
+
+class Pipelines:
+    """Documents that say what is to be run in which order. A pipeline belongs to who made it."""
+
+    def __init__(self, session: Session, channel: aio.Channel) -> None:
+        self._session = session
+        self._stub: pipeline_pb2_grpc.PipelineServiceAsyncStub = pipeline_pb2_grpc.PipelineServiceStub(channel)
+
+    async def create(
+        self, source: Source, *, description: str = "", owner: str = "", request_id: str = ""
+    ) -> VersionedPipeline:
+        """Keeps a document as version 1 of a new pipeline, which has its name. Only root names an owner."""
+        draft = build(pipeline_pb2.Pipeline, description=description, owner=owner)
+        request = build(pipeline_pb2.CreatePipelineRequest, pipeline=draft, source=source_to_wire(source))
+        reply = await self._session.change(self._stub.CreatePipeline, request, request_id)
+        return VersionedPipeline(pipeline_from_wire(reply.pipeline), version_from_wire(reply.version))
+
+    async def get(self, id: str) -> Pipeline:  # noqa: A002 -- the word of the contract
+        reply = await self._session.call(self._stub.GetPipeline, build(pipeline_pb2.GetPipelineRequest, id=id))
+        return pipeline_from_wire(reply.pipeline)
+
+    def list(self, **chosen: Unpack[PipelineFilter]) -> AsyncIterator[Pipeline]:
+        """The pipelines that the caller may see, newest first; fetches page after page."""
+        return every(lambda size, token: self.page(size, token, **chosen))
+
+    async def page(self, size: int = 0, token: str = "", **chosen: Unpack[PipelineFilter]) -> Page[Pipeline]:
+        """One page of the list: at most `size` pipelines (0: as many as the server likes) from the token on."""
+        reply = await self._session.call(self._stub.ListPipelines, list_request(chosen, size, token))
+        return Page([pipeline_from_wire(each) for each in reply.pipelines], reply.next_page_token)
+
+    async def update(
+        self,
+        id: str,  # noqa: A002 -- the word of the contract
+        source: Source | None = None,
+        *,
+        description: str | None = None,
+        etag: str = "",
+        request_id: str = "",
+    ) -> VersionedPipeline:
+        """Keeps a document as the next version, unless it is that of the newest, or changes the description."""
+        request = build(
+            pipeline_pb2.UpdatePipelineRequest,
+            id=id,
+            source=source_to_wire(source) if source else None,
+            description=description,
+            etag=etag,
+        )
+        reply = await self._session.change(self._stub.UpdatePipeline, request, request_id)
+        return VersionedPipeline(pipeline_from_wire(reply.pipeline), version_from_wire(reply.version))
+
+    async def delete(self, id: str, *, etag: str = "", request_id: str = "") -> None:  # noqa: A002 -- as above
+        """Forgets a pipeline with all its versions; its runs stay."""
+        request = build(pipeline_pb2.DeletePipelineRequest, id=id, etag=etag)
+        await self._session.change(self._stub.DeletePipeline, request, request_id)
+
+    async def version(self, id: str, number: int = 0) -> PipelineVersion:  # noqa: A002 -- as above
+        """One version with its document; without a number the newest."""
+        request = build(pipeline_pb2.GetPipelineVersionRequest, pipeline_id=id, number=number)
+        reply = await self._session.call(self._stub.GetPipelineVersion, request)
+        return version_from_wire(reply.version)
+
+    def versions(self, id: str, *, filesystems: Sequence[str] = ()) -> AsyncIterator[PipelineVersion]:  # noqa: A002 -- as above
+        """The versions, newest first, without their documents; fetches page after page."""
+        return every(lambda size, token: self.version_page(id, size, token, filesystems=filesystems))
+
+    async def version_page(
+        self,
+        id: str,  # noqa: A002 -- the word of the contract
+        size: int = 0,
+        token: str = "",
+        *,
+        filesystems: Sequence[str] = (),
+    ) -> Page[PipelineVersion]:
+        """One page of the versions: at most `size` (0: as many as the server likes) from the token on."""
+        request = build(
+            pipeline_pb2.ListPipelineVersionsRequest,
+            pipeline_id=id,
+            filesystems=filesystems,
+            page_size=size,
+            page_token=token,
+        )
+        reply = await self._session.call(self._stub.ListPipelineVersions, request)
+        return Page([version_from_wire(each) for each in reply.versions], reply.next_page_token)
+
+    async def delete_version(self, id: str, number: int, *, request_id: str = "") -> None:  # noqa: A002 -- as above
+        """Forgets a version. Its number is not given again."""
+        request = build(pipeline_pb2.DeletePipelineVersionRequest, pipeline_id=id, number=number)
+        await self._session.change(self._stub.DeletePipelineVersion, request, request_id)
+
+    async def validate(self, source: Source, *, pipeline_only: bool = False) -> Sequence[DocumentProblem]:
+        """All that is wrong with a document, in its order; also for a run, unless `pipeline_only`."""
+        request = build(
+            pipeline_pb2.ValidateDocumentRequest, source=source_to_wire(source), pipeline_only=pipeline_only
+        )
+        reply = await self._session.call(self._stub.ValidateDocument, request)
+        return [problem_from_wire(each) for each in reply.problems]
+
+    async def draw(self, source: Source, form: DrawingForm = DrawingForm.SVG) -> str:
+        """The graph of a document, as SVG or Mermaid."""
+        request = build(pipeline_pb2.DrawDocumentRequest, source=source_to_wire(source), form=DRAWING_FORM.number(form))
+        reply = await self._session.call(self._stub.DrawDocument, request)
+        return reply.drawing
+
+    async def export(
+        self,
+        source: Source,
+        target: ExportTarget,
+        *,
+        strict: bool = False,
+        parameters: Mapping[str, str] | None = None,
+    ) -> Export:
+        """The document for another system, and what is not exactly the same there; with `strict` that is refused."""
+        request = build(
+            pipeline_pb2.ExportDocumentRequest,
+            source=source_to_wire(source),
+            target=EXPORT_TARGET.number(target),
+            strict=strict,
+            parameters=parameters or {},
+        )
+        return export_from_wire(await self._session.call(self._stub.ExportDocument, request))
