@@ -57,11 +57,12 @@ class Artifacts:
 
 def remember(world: World) -> None:
     """Adds what `run-000001` wrote and read, and a result of it that may be used again."""
-    told = {"run_id": "run-000001", "filesystem": "ppl", "filesystem_id": "fs-root-ppl", "owner": "alice"}
-    path, times = ".pipeline/run-000001/data", {"create_time": BEGAN, "update_time": BEGAN}
-    wrote = pb.ArtifactEvent(number=1, node="prepare", step="prepare", use=pb.ARTIFACT_USE_OUTPUT, **told, **times)
-    read = pb.ArtifactEvent(number=2, node="fit.train", step="train", use=pb.ARTIFACT_USE_INPUT, **told, **times)
+    path = ".pipeline/run-000001/data"
+    wrote = pb.ArtifactEvent(number=1, node="prepare", step="prepare", use=pb.ARTIFACT_USE_OUTPUT)
+    read = pb.ArtifactEvent(number=2, node="fit.train", step="train", use=pb.ARTIFACT_USE_INPUT)
     for event, name in ((wrote, "data"), (read, "input")):
+        event.MergeFrom(pb.ArtifactEvent(run_id="run-000001", owner="alice", create_time=BEGAN, update_time=BEGAN))
+        event.MergeFrom(pb.ArtifactEvent(filesystem="ppl", filesystem_id="fs-root-ppl"))
         event.MergeFrom(pb.ArtifactEvent(artifact=name, artifact_path=path, meta="{}", job_id="job-1", digest="ab"))
     world.artifact_events = [wrote, read]
     world.lineage.made_from.add(run_id="run-000001", node="prepare", output_path=path, distance=1)

@@ -25,8 +25,8 @@ from support.fake_admission import Admission
 from support.fake_artifacts import Artifacts
 from support.fake_filesystems import Filesystems
 from support.fake_jobs import Jobs, Logs
-from support.fake_pipelines import Pipelines
 from support.fake_pipeline_runs import Runs
+from support.fake_pipelines import Pipelines
 from support.fake_schedules import Schedules
 from support.fake_services import Audit, Auth, Clusters, Flavours, Grants, Info, Queues, Stream, Users, World
 from support.fake_shards import Shards

@@ -33,6 +33,7 @@ from paddleflow.wire.pipelines import (
     source_to_wire,
     version_from_wire,
 )
+from paddleflow.wire.values import values_to_wire
 
 
 class Pipelines:
@@ -143,7 +144,7 @@ class Pipelines:
         target: ExportTarget,
         *,
         strict: bool = False,
-        parameters: Mapping[str, str] | None = None,
+        parameters: Mapping[str, object] | None = None,
     ) -> Export:
         """The document for another system, and what is not exactly the same there; with `strict` that is refused."""
         request = build(
@@ -151,6 +152,6 @@ class Pipelines:
             source=source_to_wire(source),
             target=EXPORT_TARGET.number(target),
             strict=strict,
-            parameters=parameters or {},
+            parameters=values_to_wire("parameters", parameters or {}),
         )
         return export_from_wire(await self._session.call(self._stub.ExportDocument, request))
