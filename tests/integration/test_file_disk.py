@@ -44,6 +44,20 @@ async def test_a_call_leaves_the_rest_for_the_next(tmp_path: Path) -> None:
     assert isinstance((await digest(files, tmp_path, "small"))[0], Digest)
 
 
+async def test_what_is_asked_again_goes_on_path_by_path(tmp_path: Path) -> None:
+    """Also where nothing of a path can be kept for the next call."""
+    paths = [f"p{number}" for number in range(40)]
+    for path in paths:
+        (tmp_path / path).write_bytes(os.urandom(2**20))
+    files, left, calls = machine(work=0.02), paths, 0
+    while left:
+        told = await files.digest(folder_of(tmp_path), left, DigestMode.CONTENT)
+        pending = [path for path, each in zip(left, told, strict=True) if isinstance(each, Pending)]
+        assert len(pending) < len(left)
+        left, calls = pending, calls + 1
+    assert calls > 1
+
+
 async def test_a_disk_that_does_not_answer_is_said_so_and_its_threads_come_back(tmp_path: Path) -> None:
     files, path = machine(work=3600, answer=0.2, wait=10), endless(tmp_path)
     for _ in range(2 * THREADS_OF_DISK):

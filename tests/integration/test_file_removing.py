@@ -11,7 +11,7 @@ from threading import Event, Thread
 
 import pytest
 
-from paddleflow.problems import FileUnusable, PathEscapes
+from paddleflow.problems import FileUnusable, FolderNotAllowed, PathEscapes
 from pf_fs.files.budget import Budget, Spent
 from pf_fs.files.domain import MOST_LEVELS
 from pf_fs.files.removing import AT_ONCE, remove
@@ -62,6 +62,14 @@ def test_nothing_outside_is_removed(base: Path) -> None:
     (base / "link").symlink_to("../keep")
     with pytest.raises(PathEscapes):
         removed(base, "link/file")
+
+
+@pytest.mark.parametrize("path", [".ssh", "inner/.kube", ".ssh/id"])
+def test_secrets_are_not_removed(base: Path, path: str) -> None:
+    (base / path).mkdir(parents=True)
+    with pytest.raises(FolderNotAllowed):
+        removed(base, path)
+    assert (base / path).exists()
 
 
 @pytest.mark.parametrize("path", ["nothing", "nothing/at/all"])

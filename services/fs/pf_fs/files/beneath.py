@@ -84,6 +84,12 @@ def problem_of(path: PurePosixPath, error: OSError) -> Problem:
     return FileUnusable(f"{shown(str(path))}: {_FULL.get(error.errno or 0) or error.strerror}")
 
 
+def require_shared(path: PurePosixPath, part: str) -> None:
+    """Raises FolderNotAllowed if a part of a path is a folder of secrets."""
+    if part in SECRETS:
+        raise FolderNotAllowed(f"{shown(str(path))} leads into {part}, which is never shared")
+
+
 class _Walk:
     """One way down."""
 
@@ -113,8 +119,7 @@ class _Walk:
         os.close(self.handle)
 
     def _enter(self, part: str, *, follow: bool) -> None:
-        if part in SECRETS:
-            raise FolderNotAllowed(f"{shown(str(self._path))} leads into {part}, which is never shared")
+        require_shared(self._path, part)
         inner = self._opened(part)
         if follow and stat.S_ISLNK(os.fstat(inner).st_mode):
             target = _target(inner)

@@ -66,6 +66,7 @@ class MachineFiles:
         self, folder: Folder, paths: Sequence[str], mode: DigestMode
     ) -> Sequence[Digest | Pending | Fault]:
         def work(handle: int, path: str, budget: Budget) -> Digest:
+            budget.check()
             return Digest(digest(handle, sub_path(path), mode, self._memory, budget).hex())
 
         return await self._worked(folder, paths, work)
@@ -155,6 +156,7 @@ def _make(handle: int, path: str, budget: Budget) -> Done:
 
 
 def _remove(handle: int, path: str, budget: Budget) -> Done:
+    budget.check()
     remove(handle, sub_path(path), budget)
     return Done()
 

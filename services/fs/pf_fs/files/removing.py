@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import PurePosixPath
 
 from paddleflow.problems import FileNotFound, FileUnusable
-from pf_fs.files.beneath import found, mount_of, told
+from pf_fs.files.beneath import found, mount_of, require_shared, told
 from pf_fs.files.budget import Budget
 from pf_fs.files.domain import MOST_LEVELS
 from pf_kit.fields import shown
@@ -21,6 +21,7 @@ AT_ONCE = 1000
 
 def remove(folder: int, path: PurePosixPath, budget: Budget) -> None:
     """Removes what lies at a path; a link as such. Raises Spent, and what `found` does."""
+    require_shared(path, path.name)
     with suppress(FileNotFound), found(folder, path.parent) as above, told(path):
         _Removal(path, budget).drop(above, path.name)
 
