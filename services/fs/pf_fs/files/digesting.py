@@ -99,17 +99,18 @@ class _Digesting:
         self._budget.check()
         begun = self._memory.begin(key, seen)
         with readable(handle) as opened:
-            self._read(opened, key, begun)
+            self._read(opened, key, begun, seen.st_size)
             if identity(os.fstat(opened)) != key:
                 raise FileUnusable(f"{shown(str(self._path))} is being written; ask again when it is complete")
         self._memory.finish(key, begun)
         return begun.digest
 
-    def _read(self, opened: int, key: bytes, begun: Begun) -> None:
+    def _read(self, opened: int, key: bytes, begun: Begun, size: int) -> None:
         while piece := os.pread(opened, PIECE, begun.offset):
             begun.add(piece)
             try:
-                self._budget.check()
+                if begun.offset < size:
+                    self._budget.check()
             except Spent:
                 self._memory.pause(key, begun)
                 raise
