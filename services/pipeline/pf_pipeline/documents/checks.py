@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
 
-from paddleflow.documents.reader import nearest, shown
+from paddleflow.documents.reader import shown
 from pf_pipeline.documents.cycles import cycle
 from pf_pipeline.documents.findings import Finding, Path
+from pf_pipeline.documents.hints import one_of
 from pf_pipeline.documents.model import Cache, Dag, Document, Mount, Node, Parameter, Reference, Step
 from pf_pipeline.documents.types import wrong_default
 
@@ -60,14 +61,9 @@ def _siblings(nodes: Mapping[str, Node], path: Path, document: Document) -> Iter
             continue
         for dep in node.deps:
             if dep not in nodes:
-                known = [other for other in nodes if other != name]
-                hint = f"; {nearest(dep, known)}" if known and len(known) <= _MOST_NAMED else ""
+                hint = one_of(dep, [other for other in nodes if other != name])
                 yield Finding((*place, "deps"), f"{name} depends on {shown(dep)}, which is not beside it{hint}")
     yield from _cycles(nodes, path)
-
-
-_MOST_NAMED = 20
-"""Names that are told if none is like the one that was written; nobody reads more."""
 
 
 def _cycles(nodes: Mapping[str, Node], path: Path) -> Iterator[Finding]:

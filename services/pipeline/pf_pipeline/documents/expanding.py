@@ -8,16 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from paddleflow.documents.reader import nearest, shown
+from paddleflow.documents.reader import shown
 from pf_pipeline.documents.cycles import cycle
 from pf_pipeline.documents.findings import Finding, Path
-from pf_pipeline.documents.model import Dag, Document, ExitHandler, Node, Parameter, Reference, Step, Value
+from pf_pipeline.documents.hints import did_you_mean, one_of
+from pf_pipeline.documents.model import Dag, Document, ExitHandler, Node, Parameter, Reference, Step
+from pf_pipeline.documents.sizes import Sizes, too_much
 from pf_pipeline.documents.types import wrong_type
-
-MOST_COMPONENTS = 100_000
-"""Steps and DAGs of a document, with all copies, each loop counted once."""
-LONGEST = 16 * 2**20
-"""Characters of all their texts: of the document as it runs."""
 
 
 def expanded(document: Document) -> tuple[Document, tuple[Finding, ...]]:
@@ -30,7 +27,7 @@ def expanded(document: Document) -> tuple[Document, tuple[Finding, ...]]:
         name: ExitHandler(expansion.last(handler.step, ("on_exit", name)), handler.when)
         for name, handler in document.on_exit.items()
     }
-    if told := _too_much(entry_points):
+    if told := too_much(expansion.sizes.of_all(entry_points)):
         return replace(document, entry_points={}), (*expansion.findings, Finding(("entry_points",), told))
     components = {name: expansion.ready.get(name, node) for name, node in document.components.items()}
     made = replace(
@@ -58,6 +55,9 @@ class _Expansion:
     ready: dict[str, Node] = field(default_factory=dict)
     """Components without references."""
     findings: list[Finding] = field(default_factory=list)
+    sizes: Sizes = field(default_factory=Sizes)
+    copied: int = 0
+    """Parameters of copies, which these do not share."""
 
     def prepare(self) -> None:
         """Makes the components ready, each after those that it refers to."""
@@ -74,7 +74,11 @@ class _Expansion:
         waiting = [name for name, count in missing.items() if not count]
         while waiting:
             name = waiting.pop()
-            self.ready[name] = self.node(self.components[name], ("components", name))
+            node = self.node(self.components[name], ("components", name))
+            if told := too_much(self.sizes.of(node)):
+                self.findings.append(Finding(("components", name), told))
+                break
+            self.ready[name] = node
             for user in users[name]:
                 missing[user] -= 1
                 if not missing[user]:
@@ -103,21 +107,31 @@ class _Expansion:
         component = self.ready.get(reference.component)
         if component is None:
             if reference.component not in self.components:
-                hint = f"; {nearest(reference.component, self.components)}" if self.components else ""
+                hint = one_of(reference.component, self.components)
                 message = f"{reference.name} refers to {shown(reference.component)}, which components do not have{hint}"
                 self.findings.append(Finding((*path, "reference", "component"), message))
             return reference
         if isinstance(component, Reference):
             return reference
         self.findings += _mistakes(reference, component, path)
+        self.copied += len(component.parameters) if reference.parameters else 0
+        if self.copied > _MOST_COPIED:
+            self.ready.clear()
+            self.findings.append(Finding(path, "copies of components have too many parameters"))
+            return reference
         return replace(
             component,
             name=reference.name,
             deps=reference.deps,
-            parameters=_overridden(component.parameters, reference.parameters),
+            parameters=_overridden(component.parameters, reference.parameters)
+            if reference.parameters
+            else component.parameters,
             inputs=reference.inputs,
             reference=reference.component,
         )
+
+
+_MOST_COPIED = 1_000_000
 
 
 def _overridden(parameters: Mapping[str, Parameter], by: Mapping[str, Parameter]) -> Mapping[str, Parameter]:
@@ -134,7 +148,7 @@ def _mistakes(reference: Reference, component: Step | Dag, path: Path) -> Iterat
         known = component.parameters.get(parameter)
         place = (*path, "parameters", parameter)
         if known is None:
-            hint = f"; {nearest(parameter, component.parameters)}" if component.parameters else ""
+            hint = did_you_mean(parameter, component.parameters)
             yield Finding(place, f"{name} sets parameter {shown(parameter)}, which {copied} does not have{hint}")
         elif said.kind and known.kind and said.kind != known.kind:
             yield Finding(
@@ -158,42 +172,3 @@ def _references(node: Node) -> list[str]:
     if isinstance(node, Reference):
         return [node.component]
     return [name for child in node.children.values() for name in _references(child)] if isinstance(node, Dag) else []
-
-
-def _too_much(nodes: Mapping[str, Node]) -> str:
-    """Why nodes with all copies are too many; empty if they are not."""
-    count, length = _Counter().count(nodes)
-    if count > MOST_COMPONENTS:
-        return f"the document has {count} steps and DAGs with all copies, and may have {MOST_COMPONENTS}"
-    if length > LONGEST:
-        return f"the document has more than {LONGEST // 2**20} MiB with all copies"
-    return ""
-
-
-@dataclass(slots=True)
-class _Counter:
-    known: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """By the identity of what copies share."""
-
-    def count(self, nodes: Mapping[str, Node]) -> tuple[int, int]:
-        """How many nodes there are with all below them, and how long their texts are."""
-        if id(nodes) not in self.known:
-            counts = [self._node(node) for node in nodes.values()]
-            self.known[id(nodes)] = (sum(count for count, _ in counts), sum(length for _, length in counts))
-        return self.known[id(nodes)]
-
-    def _node(self, node: Node) -> tuple[int, int]:
-        own = sum(_length(parameter.value) for parameter in node.parameters.values())
-        if isinstance(node, Dag):
-            count, length = self.count(node.children)
-            return count + 1, length + own + _length(node.loop) + sum(map(len, node.outputs.values()))
-        if isinstance(node, Step):
-            texts = (node.command, node.condition, *node.env.values())
-            return 1, own + _length(node.loop) + sum(map(len, texts)) + len(str(node.job))
-        return 1, own
-
-
-def _length(value: Value | None) -> int:
-    if isinstance(value, tuple):
-        return sum(map(_length, value)) + len(value)
-    return len(value) if isinstance(value, str) else 8

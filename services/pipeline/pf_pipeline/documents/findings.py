@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from paddleflow.documents.nodes import Fields, Listing, Node, Scalar, Spot, spot
 from paddleflow.problems import DocumentInvalid, Violation
 from pf_pipeline.documents.keys import written
 
+MOST_FOUND = 300
+"""More are not looked for."""
+LONGEST = 1000
+"""Characters of a message."""
 MOST_TOLD = 100
 """More are not told: nobody reads them."""
 _SHOWN = 80
@@ -52,9 +57,9 @@ def dotted(path: Path) -> str:
 def located(tree: Node, findings: Iterable[Finding]) -> tuple[Problem, ...]:
     """The findings with their places, in the order of the document, each once."""
     problems = {}
-    for finding in findings:
+    for finding in islice(findings, MOST_FOUND):
         path, place = (finding.path, (0, 0)) if finding.of_request else _found(tree, finding.path)
-        problems[Problem(dotted(path), finding.message, *place)] = place
+        problems[Problem(dotted(path), finding.message[:LONGEST], *place)] = place
     return tuple(sorted(problems, key=lambda problem: problem.place))
 
 

@@ -12,6 +12,7 @@ from paddleflow.documents import reader
 from paddleflow.documents.nodes import Fields, Listing, Node, Scalar, spot
 from paddleflow.documents.reader import below, is_empty, nearest, shown
 from pf_pipeline.documents import keys
+from pf_pipeline.documents.findings import MOST_TOLD
 from pf_pipeline.documents.model import (
     Approval,
     Cache,
@@ -43,12 +44,16 @@ class Reader(reader.Reader):
         for name, value in self.mapping(node, path).items():
             key = known.get(name)
             if key is None:
-                self._refuse_key(node, path, name, f"is unknown; {nearest(name, _of_style(name, known))}")
+                self._refuse_key(node, path, name, f"is unknown{self._hint(name, known)}")
             elif key in told:
                 self._refuse_key(node, path, name, f"is the same as {key}, which is there too")
             else:
                 told[key] = value
         return told
+
+    def _hint(self, name: str, known: Mapping[str, str]) -> str:
+        """Not for more than people read: it takes its time."""
+        return f"; {nearest(name, _of_style(name, known))}" if len(self.found) < MOST_TOLD else ""
 
     def _refuse_key(self, node: Node | None, path: str, name: str, description: str) -> None:
         if isinstance(node, Fields):

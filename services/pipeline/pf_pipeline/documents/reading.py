@@ -27,7 +27,7 @@ from pf_pipeline.documents.model import (
 from pf_pipeline.documents.model import Node as Written
 from pf_pipeline.documents.parts import Reader
 
-LIMITS = Limits(bytes=4 * 2**20, values=1_000_000, repeated=16 * 2**20, depth=100)
+LIMITS = Limits(bytes=4 * 2**20, values=500_000, repeated=8 * 2**20, depth=100)
 """A hundred levels are those of 48 DAGs in one another."""
 PARALLELISM = 10
 _PLACED = {"flavour": "PF_JOB_FLAVOUR", "queue": "PF_JOB_QUEUE_NAME", "job_type": "PF_JOB_TYPE"}

@@ -15,26 +15,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 
-from paddleflow.documents.reader import nearest, shown
+from paddleflow.documents.reader import shown
 from pf_pipeline.conditions.parsing import parse
 from pf_pipeline.conditions.problems import ConditionSyntaxError
 from pf_pipeline.documents.checks import last_step
 from pf_pipeline.documents.findings import Finding, Path
-from pf_pipeline.documents.model import Component, Dag, Document, Node, Reference, Step, Value
-from pf_pipeline.documents.templates import LOOP_ARGUMENT, PARENT, REMOVED, SYSTEM, Ref, refs, replaced, too_long, whole
+from pf_pipeline.documents.hints import did_you_mean
+from pf_pipeline.documents.links import Scope, check_links, no_loop
+from pf_pipeline.documents.model import Dag, Document, Node, Reference, Step, Value
+from pf_pipeline.documents.templates import LOOP_ARGUMENT, REMOVED, SYSTEM, Ref, refs, replaced, whole
 from pf_pipeline.documents.types import has_template
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What is around a component."""
-
-    siblings: Mapping[str, Node]
-    parent: Dag | None = None
-    open: bool = False
-    """True of a component that nobody refers to: what will be around it is not known."""
 
 
 def check_templates(document: Document, used: Collection[str]) -> Iterator[Finding]:
@@ -65,18 +56,13 @@ def _level(nodes: Mapping[str, Node], path: Path, scope: Scope) -> Iterator[Find
         place = (*path, name)
         yield from _component(node, place, scope)
         if isinstance(node, Dag):
-            yield from _outputs(node, place)
             yield from _level(node.children, (*place, "entry_points"), Scope(node.children, node))
 
 
 def _component(node: Step | Dag, path: Path, scope: Scope) -> Iterator[Finding]:
-    for name, parameter in node.parameters.items():
-        if isinstance(parameter.value, str):
-            yield from _parameter(node, parameter.value, (*path, "parameters", name), scope)
-    for name, text in node.inputs.items():
-        yield from _input(node, name, text, (*path, "artifacts", "input", name), scope)
+    yield from check_links(node, path, scope)
     if node.condition:
-        known = (*SYSTEM, *node.parameters, *node.inputs)
+        known = {*SYSTEM, *node.parameters, *node.inputs}
         yield from _texts(node, node.condition, (*path, "condition"), known, "condition", _SEES_CONDITION)
         yield from _unparsable(node, (*path, "condition"))
     if node.loop is not None:
@@ -100,10 +86,10 @@ _SEES_ENV = "own parameters and variables of the system only"
 
 def _step(step: Step, path: Path) -> Iterator[Finding]:
     if step.env:
-        known: Collection[str] = (*SYSTEM, *step.parameters)
+        known = {*SYSTEM, *step.parameters}
         for name, text in step.env.items():
             yield from _texts(step, text, (*path, "env", name), known, f"variable {name}", _SEES_ENV)
-    known = (*SYSTEM, *step.parameters, *step.inputs, *step.outputs)
+    known = {*SYSTEM, *step.parameters, *step.inputs, *step.outputs}
     yield from _texts(step, step.command, (*path, "command"), known, "command", _SEES_COMMAND)
     for place, text in _json_texts(step.job, (*path, "job")):
         yield from _texts(step, text, place, known, "job", _SEES_COMMAND)
@@ -123,7 +109,7 @@ def _json_texts(value: object, path: Path) -> Iterator[tuple[Path, str]]:
 def _texts(node: Step | Dag, text: str, path: Path, known: Collection[str], what: str, sees: str) -> Iterator[Finding]:
     yield from _own_texts(text, path, known, f"{what} of {node.name}", sees)
     if node.loop is None and any(ref == (None, LOOP_ARGUMENT) for ref in refs(text)):
-        yield Finding(path, _no_loop(node))
+        yield Finding(path, no_loop(node))
 
 
 def _own_texts(text: str, path: Path, known: Collection[str], what: str, sees: str) -> Iterator[Finding]:
@@ -135,136 +121,7 @@ def _own_texts(text: str, path: Path, known: Collection[str], what: str, sees: s
 def _hint(ref: Ref, known: Collection[str]) -> str:
     if ref.name in REMOVED:
         return f"; {ref.name} does not exist any more"
-    told = nearest(ref.name, known) if ref.component is None else ""
-    return f"; {told}" if told.startswith("did") else ""
-
-
-def _parameter(node: Step | Dag, text: str, path: Path, scope: Scope) -> Iterator[Finding]:
-    what = f"parameter {path[-1]} of {node.name}"
-    for ref in refs(text):
-        if message := _parameter_fault(node, ref, scope):
-            yield Finding(path, f"{what} refers to {ref}: {message}")
-    for long, first in too_long(text):
-        if first == PARENT or first in node.deps:
-            yield Finding(path, f"{what} has {shown(long)}: a template has one dot at most")
-
-
-def _parameter_fault(node: Step | Dag, ref: Ref, scope: Scope) -> str:
-    """Why a parameter cannot refer to this; empty if it can."""
-    if not ref.component:
-        return _system_fault(node, ref)
-    if ref.component == PARENT:
-        return _parent_fault(node, ref, scope)
-    if ref.component not in node.deps:
-        return _no_dep(node, ref, scope)
-    dep = scope.siblings.get(ref.component)
-    if isinstance(dep, Step | Dag) and ref.name not in _told_by(dep):
-        return f"{ref.component} has no parameter {ref.name}{_did_you_mean(ref.name, _told_by(dep))}"
-    return ""
-
-
-def _told_by(dep: Step | Dag) -> Collection[str]:
-    return (*dep.parameters, *dep.results) if isinstance(dep, Step) else tuple(dep.parameters)
-
-
-def _system_fault(node: Step | Dag, ref: Ref) -> str:
-    if ref == (None, LOOP_ARGUMENT) and node.loop is None:
-        return _no_loop(node)
-    if ref.component is None and ref.name in SYSTEM:
-        return ""
-    if ref.name in REMOVED:
-        return f"{ref.name} does not exist any more"
-    if ref.name in node.parameters:
-        return "parameters of one component cannot refer to one another"
-    return f"there is no such variable of the system{_did_you_mean(ref.name, SYSTEM)}"
-
-
-def _parent_fault(node: Step | Dag, ref: Ref, scope: Scope) -> str:
-    if scope.open:
-        return ""
-    parent = scope.parent
-    if parent is None:
-        return f"{node.name} stands at the top, and has no {PARENT}"
-    if ref.name == LOOP_ARGUMENT:
-        return "" if parent.loop is not None else _no_loop(parent)
-    if ref.name in parent.parameters:
-        return ""
-    if ref.name in parent.inputs:
-        return f"{ref.name} is an artifact of {parent.name}, and this must be a parameter"
-    return f"{parent.name} has no parameter {ref.name}{_did_you_mean(ref.name, parent.parameters)}"
-
-
-def _no_loop(node: Component) -> str:
-    return f"{node.name} has no loop_argument, so there is no {LOOP_ARGUMENT}"
-
-
-def _no_dep(node: Step | Dag, ref: Ref, scope: Scope) -> str:
-    component = ref.component or ""
-    if scope.open:
-        return ""
-    if component in scope.siblings:
-        return f"{component} is not in deps of {node.name}; add it there"
-    hint = _did_you_mean(component, node.deps)
-    return f"{component} is not in deps of {node.name}, and there is no such component{hint}"
-
-
-def _did_you_mean(name: str, known: Collection[str]) -> str:
-    told = nearest(name, known) if known else ""
-    return f"; {told}" if told.startswith("did") else ""
-
-
-def _input(node: Step | Dag, name: str, text: str, path: Path, scope: Scope) -> Iterator[Finding]:
-    ref = whole(text)
-    what = f"input artifact {name} of {node.name}"
-    if ref is None or not ref.component:
-        if not (scope.open and not text):
-            said = shown(text)
-            yield Finding(path, f"{what} must be exactly one template, {{{{component.output}}}}, and is {said}")
-    elif message := _input_fault(node, ref, scope):
-        yield Finding(path, f"{what} refers to {ref}: {message}")
-
-
-def _input_fault(node: Step | Dag, ref: Ref, scope: Scope) -> str:
-    component = ref.component or ""
-    if component == PARENT:
-        return _parent_input_fault(node, ref, scope)
-    if component not in node.deps:
-        return _no_dep(node, ref, scope)
-    dep = scope.siblings.get(component)
-    return "" if dep is None or isinstance(dep, Reference) else _output_fault(dep, ref.name)
-
-
-def _parent_input_fault(node: Step | Dag, ref: Ref, scope: Scope) -> str:
-    if scope.open:
-        return ""
-    if scope.parent is None:
-        return f"{node.name} stands at the top, and has no {PARENT}"
-    if ref.name in scope.parent.inputs:
-        return ""
-    return f"{scope.parent.name} has no input artifact {ref.name}{_did_you_mean(ref.name, scope.parent.inputs)}"
-
-
-def _output_fault(node: Step | Dag, name: str) -> str:
-    if name not in node.outputs:
-        return f"{node.name} has no output artifact {name}{_did_you_mean(name, tuple(node.outputs))}"
-    if node.condition:
-        return f"{node.name} has a condition, so it may be skipped, and nobody can rely on its artifacts"
-    return ""
-
-
-def _outputs(dag: Dag, path: Path) -> Iterator[Finding]:
-    for name, text in dag.outputs.items():
-        place = (*path, "artifacts", "output", name)
-        what = f"output artifact {name} of {dag.name}"
-        ref = whole(text)
-        if ref is None or not ref.component:
-            yield Finding(place, f"{what} must be exactly one template, {{{{child.output}}}}, and is {shown(text)}")
-            continue
-        child = dag.children.get(ref.component)
-        if child is None:
-            yield Finding(place, f"{what} refers to {ref}: {dag.name} does not consist of {ref.component}")
-        elif not isinstance(child, Reference) and (message := _output_fault(child, ref.name)):
-            yield Finding(place, f"{what} refers to {ref}: {message}")
+    return did_you_mean(ref.name, known) if ref.component is None else ""
 
 
 def _loop(node: Step | Dag, path: Path) -> Iterator[Finding]:
@@ -302,10 +159,17 @@ def _uses_loop(value: Value | None) -> bool:
 
 
 def _items(items: Collection[object], path: Path, what: str) -> Iterator[Finding]:
+    if len(path) > _DEEPEST:
+        yield Finding(path, f"{what} has lists that are nested deeper than {_DEEPEST}")
+        return
     for at, item in enumerate(items):
         if isinstance(item, bool | dict) or item is None:
-            yield Finding((*path, at), f"{what} has {shown(json.dumps(item))}: items are numbers, texts and lists")
+            said = {True: "true", False: "false", None: "null"}.get(item) if not isinstance(item, dict) else "an object"
+            yield Finding((*path, at), f"{what} has {said}: items are numbers, texts and lists")
         elif isinstance(item, list | tuple):
             yield from _items(item, (*path, at), what)
         elif isinstance(item, str) and has_template(item):
             yield Finding((*path, at), f"{what} has the template {shown(item)}: items of a list are plain values")
+
+
+_DEEPEST = 100

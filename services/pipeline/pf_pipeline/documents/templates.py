@@ -17,6 +17,7 @@ REMOVED = ("PF_FS_ID", "PF_FS_NAME")
 """Names that once meant something."""
 
 _OPEN = "{{"
+_SHOWN = 80
 # No part gives back what it took, so that a text is looked at once, whatever it holds.
 _TEMPLATE = re.compile(r"\{\{\s*+(?:([A-Za-z0-9_-]*+)\.)?([A-Za-z0-9_-]++)\s*+\}\}", re.ASCII)
 _LONG = re.compile(r"\{\{\s*+([A-Za-z0-9_-]++)(?:\.[A-Za-z0-9_-]++){2,}\s*+\}\}", re.ASCII)
@@ -30,7 +31,8 @@ class Ref(NamedTuple):
     name: str
 
     def __str__(self) -> str:
-        return self.name if self.component is None else f"{self.component}.{self.name}"
+        name = self.name[:_SHOWN]
+        return name if self.component is None else f"{self.component[:_SHOWN]}.{name}"
 
 
 def refs(text: str) -> list[Ref]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from paddleflow.documents.reader import nearest, shown
+from paddleflow.documents.reader import shown
 from pf_pipeline.documents.findings import Finding
+from pf_pipeline.documents.hints import did_you_mean
 from pf_pipeline.documents.model import (
     Dag,
     Document,
@@ -169,18 +170,21 @@ def _fitting(value: Value, kind: ParameterKind | None) -> Value:
 
 def disabled_faults(paths: tuple[str, ...], document: Document, *, of_request: bool) -> Iterator[Finding]:
     """What is wrong with the paths of nodes that are not to run."""
-    for at, path in enumerate(paths):
-        if path in paths[:at]:
+    seen: set[str] = set()
+    for path in paths:
+        if path in seen:
             yield Finding(("disabled",), f"disabled names {shown(path)} twice", of_request)
         elif _node_at(document.entry_points, path.split(".")) is None:
-            hint = nearest(path, document.entry_points) if document.entry_points else ""
-            told = f"; {hint}" if hint.startswith("did") else ""
-            yield Finding(("disabled",), f"disabled names {shown(path)}, and there is no such node{told}", of_request)
+            hint = did_you_mean(path, document.entry_points)
+            yield Finding(("disabled",), f"disabled names {shown(path)}, and there is no such node{hint}", of_request)
+        seen.add(path)
 
 
 def _node_at(nodes: Mapping[str, Node], names: list[str]) -> Node | None:
-    first, *rest = names
-    node = nodes.get(first)
-    if not rest:
-        return node
-    return _node_at(node.children, rest) if isinstance(node, Dag) else None
+    node: Node | None = None
+    for name in names:
+        node = nodes.get(name)
+        if node is None:
+            return None
+        nodes = node.children if isinstance(node, Dag) else {}
+    return node

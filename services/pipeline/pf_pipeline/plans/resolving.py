@@ -63,16 +63,24 @@ class Facts:
 
 def inputs(planned: Planned, around: Around) -> dict[str, str]:
     """Paths of input artifacts. Of a loop without iterations there are none."""
-    return {name: _input(planned, name, text, around) for name, text in planned.inputs.items()}
+    told: dict[str, Mapping[str, str]] = {}
+    return {name: _input(planned, name, text, around, told) for name, text in planned.inputs.items()}
 
 
-def _input(planned: Planned, name: str, text: str, around: Around) -> str:
+def _input(planned: Planned, name: str, text: str, around: Around, told: dict[str, Mapping[str, str]]) -> str:
     ref = whole(text)
     if ref is not None and ref.component == PARENT and ref.name in around.inputs:
         return around.inputs[ref.name]
     if ref is not None and ref.component and ref.component in around.siblings:
-        return around.siblings[ref.component].outputs().get(ref.name, "")
+        return _output(around.siblings, ref.component, ref.name, told)
     raise Unsettled(f"input artifact {name} of {planned.name} refers to {text}, which is not there")
+
+
+def _output(siblings: Mapping[str, Beside], component: str, name: str, told: dict[str, Mapping[str, str]]) -> str:
+    """A path of an output; `told` are those of siblings that have been asked, which takes its time."""
+    if component not in told:
+        told[component] = siblings[component].outputs()
+    return told[component].get(name, "")
 
 
 def parameters(planned: Planned, around: Around, facts: Facts, argument: Value | None) -> dict[str, Value]:
@@ -251,9 +259,10 @@ def condition(planned: Planned, own: Own) -> tuple[str, bool]:
 
 def dag_outputs(dag: PlannedDag, children: Mapping[str, Beside]) -> dict[str, str]:
     """Paths of the output artifacts of a DAG whose children are over."""
+    told: dict[str, Mapping[str, str]] = {}
     found = {name: whole(text) for name, text in dag.outputs.items()}
     return {
-        name: children[ref.component].outputs().get(ref.name, "")
+        name: _output(children, ref.component, ref.name, told)
         for name, ref in found.items()
         if ref is not None and ref.component and ref.component in children
     }

@@ -51,7 +51,9 @@ def _no_constant(name: str) -> object:
 
 
 def _item(item: object, what: str, deepest: int) -> Value:
-    if isinstance(item, list) and deepest:
+    if isinstance(item, list):
+        if not deepest:
+            raise Unsettled(f"{what} has lists that are nested deeper than {_DEEPEST}")
         return tuple(_item(each, what, deepest - 1) for each in item)
     if isinstance(item, bool) or not isinstance(item, str | int | float):
         raise Unsettled(f"{what} has an item that is neither a number, a text nor a list: {shown(json.dumps(item))}")
