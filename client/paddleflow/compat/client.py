@@ -11,6 +11,10 @@ from paddleflow.compat.answers import answer, list_answer
 from paddleflow.compat.infos import ClusterInfo, FlavourInfo, FSInfo, GrantInfo, QueueInfo, UserInfo
 from paddleflow.compat.jobs import JobCalls
 from paddleflow.compat.logs import LogCalls
+from paddleflow.compat.pipelines import PipelineCalls
+from paddleflow.compat.run_logs import RunLogCalls
+from paddleflow.compat.runs import RunCalls
+from paddleflow.compat.schedules import ScheduleCalls
 from paddleflow.compat.statistics import StatisticsCalls
 from paddleflow.config import server_address
 from paddleflow.connection import Connection
@@ -37,7 +41,7 @@ from paddleflow.sync import PaddleFlow
 Words = Mapping[str, str]
 
 
-class Client(JobCalls, LogCalls, StatisticsCalls):
+class Client(JobCalls, LogCalls, StatisticsCalls, RunCalls, RunLogCalls, PipelineCalls, ScheduleCalls):
     """A user on a server. No method raises for what the server refuses, or for a server that does not answer."""
 
     def __init__(
