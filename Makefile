@@ -106,6 +106,10 @@ bench-elastic: setup ## how soon elastic jobs begin and what they leave idle, in
 bench-shards: setup ## how fast trainers get their data on this machine
 	@PYTHONPATH=tests $(BIN)/python -m bench.bench_shards $(ARGS)
 
+.PHONY: bench-pipeline
+bench-pipeline: setup ## how fast pipelines run on this machine, beside other engines
+	@PYTHONPATH=tests $(BIN)/python -m bench.bench_pipeline $(ARGS)
+
 .PHONY: check
 check: lint types test ## what CI runs first
 
