@@ -187,7 +187,24 @@ def test_options_of_the_pipeline_are_looked_at() -> None:
 
 def test_what_no_document_can_hold_is_refused() -> None:
     def meal() -> None:
-        step("cook", job={"framework": object()})
+        step("cook", job={"framework": object})
+        step("eat", parameters={"x": float("inf")})
 
-    with pytest.raises(PaddleFlowSDKException, match="cannot be written into a document"):
-        Pipeline(name="meal", docker_env="x")(meal)().compile()
+    use = "cannot be written into a document: use texts, finite numbers, lists and dictionaries"
+    assert of(meal, notify=[{"command": b"x"}]) == [
+        f"step cook: <class 'object'> {use}",
+        f"step eat: inf {use}",
+        f"pipeline: b'x' {use}",
+    ]
+
+
+def test_options_of_another_kind_are_refused() -> None:
+    def meal() -> None:
+        step("cook", approval="ada")
+        step("eat", retry="often")
+
+    assert of(meal, cache_options=True) == [
+        "step cook: 'ada' stands where Approval(…) should",
+        "step eat: 'often' stands where Retry(…) should",
+        "pipeline: True stands where CacheOptions(…) should",
+    ]

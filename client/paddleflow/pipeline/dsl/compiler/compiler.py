@@ -14,6 +14,18 @@ from paddleflow.pipeline.dsl.compiler.rendering import Document, Rendering
 from paddleflow.pipeline.dsl.compiler.tree import Tree
 from paddleflow.pipeline.dsl.component import DAG, Component, ContainerStep, Step
 from paddleflow.pipeline.dsl.names import refused
+from paddleflow.pipeline.dsl.options import CacheOptions, FailureOptions, FSOptions, Options, compiled
+
+_KEYS = (
+    *("name", "docker_env", "parallelism", "entry_points", "post_process", "on_exit"),
+    *("cache", "failure_options", "fs_options", "semaphores", "notify"),
+)
+
+_OPTIONS: Mapping[str, type[Options]] = {
+    "cache": CacheOptions,
+    "failure_options": FailureOptions,
+    "fs_options": FSOptions,
+}
 
 
 class Compiler:
@@ -29,7 +41,7 @@ class Compiler:
         if problems:
             listed = "".join(f"\n  {problem}" for problem in problems)
             raise refused(f"the pipeline {pipeline.name} cannot be compiled:{listed}")
-        document = {key: plain(value) for key, value in said.items() if value not in (None, "", (), {})}
+        document = {key: said[key] for key in _KEYS if said.get(key) not in (None, "", [], {})}
         if save_path is not None:
             write(document, save_path)
         return document
@@ -44,15 +56,10 @@ def _document(pipeline: Program, problems: list[str]) -> Document:
     if not root.entry_points:
         problems.append("pipeline: there is no step in it")
     return {
-        "name": pipeline.name,
-        "docker_env": pipeline.docker_env,
-        "parallelism": pipeline.parallelism,
         "entry_points": _entry_points(pipeline, root, problems),
         "post_process": _post_process(pipeline, root, problems),
         "on_exit": _on_exit(pipeline, root, problems),
-        **_options(pipeline, problems),
-        "semaphores": pipeline.semaphores,
-        "notify": pipeline.notify,
+        **_settings(pipeline, problems),
     }
 
 
@@ -117,16 +124,22 @@ def _not_afterwards(step: Step, root: DAG) -> Iterator[str]:
         yield "it cannot have input artifacts"
 
 
-def _options(pipeline: Program, problems: list[str]) -> Mapping[str, object]:
-    given = {
+def _settings(pipeline: Program, problems: list[str]) -> Document:
+    """What the pipeline says beside its components."""
+    given: Mapping[str, object] = {
+        "name": pipeline.name,
+        "docker_env": pipeline.docker_env,
+        "parallelism": pipeline.parallelism,
         "cache": pipeline.cache_options,
         "failure_options": pipeline.failure_options,
         "fs_options": pipeline.fs_options,
+        "semaphores": pipeline.semaphores,
+        "notify": pipeline.notify,
     }
-    said: dict[str, object] = {}
-    for key, options in given.items():
+    said: Document = {}
+    for key, value in given.items():
         try:
-            said[key] = options and options.compile()
+            said[key] = plain(compiled(value, _OPTIONS[key]) if key in _OPTIONS else value)
         except PaddleFlowSDKException as error:
             problems.append(f"pipeline: {error.message}")
     return said

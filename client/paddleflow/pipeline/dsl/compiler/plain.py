@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 
 from paddleflow.pipeline.dsl.names import refused
 
@@ -16,11 +17,11 @@ def plain(value: object) -> object:
             return str.__str__(value)
         case int():
             return int(value)
-        case float():
+        case float() if isfinite(value):
             return float(value)
         case Mapping():
             return {str(key): plain(each) for key, each in value.items()}
         case list() | tuple():
             # Copied each time: what stands in two places would become an anchor and an alias.
             return [plain(each) for each in value]
-    raise refused(f"{value!r} cannot be written into a document: use texts, numbers, lists and dictionaries")
+    raise refused(f"{value!r} cannot be written into a document: use texts, finite numbers, lists and dictionaries")

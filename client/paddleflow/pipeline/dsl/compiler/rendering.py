@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from paddleflow.common.exception import PaddleFlowSDKException
 from paddleflow.pipeline.dsl.compiler.order import ordered
+from paddleflow.pipeline.dsl.compiler.plain import plain
 from paddleflow.pipeline.dsl.compiler.reading import Reading
 from paddleflow.pipeline.dsl.compiler.tree import Unwired
 from paddleflow.pipeline.dsl.compiler.wires import Wires
 from paddleflow.pipeline.dsl.component import DAG, Component, ContainerStep, Step
 from paddleflow.pipeline.dsl.names import refused
-from paddleflow.pipeline.dsl.options import extra_filesystems
+from paddleflow.pipeline.dsl.options import Approval, CacheOptions, Retry, compiled, extra_filesystems
 
 Document = dict[str, object]
 
@@ -45,9 +46,10 @@ class Rendering:
         said |= {"condition": wires.condition, "loop_argument": wires.loop}
         try:
             said |= self._dag(component, wires) if isinstance(component, DAG) else _step(component, wires)
+            return {key: _written(key, said[key]) for key in _KEYS if _is_said(key, said.get(key))}
         except PaddleFlowSDKException as error:
             self._problem(component, error.message or "")
-        return {key: said[key] for key in _KEYS if _is_said(key, said.get(key))}
+            return {}
 
     def _dag(self, dag: DAG, wires: Wires) -> Document:
         if not dag.entry_points:
@@ -92,6 +94,11 @@ _KEYS = (
 )
 
 
+def _written(key: str, value: object) -> object:
+    # Components are written already, each by itself.
+    return value if key == "entry_points" else plain(value)
+
+
 def _is_said(key: str, value: object) -> bool:
     # A loop over nothing is something else than no loop.
     return value not in (None, "", [], {}) or (key == "loop_argument" and value == [])
@@ -104,19 +111,20 @@ def _step(step: Component, wires: Wires) -> Document:
         "artifacts": {key: value for key, value in artifacts.items() if value},
     }
     if isinstance(step, Step):
-        said["cache"] = step.cache_options and step.cache_options.compile()
+        said["cache"] = compiled(step.cache_options, CacheOptions)
         said["extra_fs"] = [each.compile() for each in extra_filesystems("the step", step.extra_fs or [])]
     return said | _container(step, wires) if isinstance(step, ContainerStep) else said
 
 
 def _container(step: ContainerStep, wires: Wires) -> Document:
+    approval = compiled(step.approval, Approval)
     return {
         "docker_env": step.docker_env,
         "command": wires.command,
         "env": wires.env,
         "results": {name: result.compile() for name, result in step.results.items()},
-        "approval": step.approval and (step.approval.compile() or {"users": []}),
-        "retry": step.retry and step.retry.compile(),
+        "approval": {"users": []} if approval == {} else approval,
+        "retry": compiled(step.retry, Retry),
         "timeout": step.timeout,
         "pending_timeout": step.pending_timeout,
         "semaphores": list(step.semaphores),
