@@ -275,3 +275,27 @@ class NodeFilter:
 
     below: str = ""
     states: frozenset[NodeState] = frozenset()
+
+    def fits(self, node: Node) -> bool:
+        return self.is_below(node.path) and (not self.states or node.state in self.states)
+
+    def is_below(self, path: str) -> bool:
+        return not self.below or path == self.below or path.startswith((f"{self.below}.", f"{self.below}["))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far the iterations of a component are."""
+
+    kept: int = 0
+    """Those of which something is kept: they have begun, or never will."""
+    over: int = 0
+    gap: int = 0
+    """The first one of which nothing is kept."""
+    items: int | None = None
+    """How many there are; None: it is no loop, or nobody knows yet."""
+
+    @property
+    def is_over(self) -> bool:
+        """True if nothing is under way and nothing is to begin, in a run in which nothing is left out."""
+        return self.over == self.kept and self.kept >= max(1, self.items or 0)

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from pf_kit.memory import tables
 from pf_kit.unit import Change, View
-from pf_pipeline.runs.domain import Happening, Loop, Node, NodeFilter, Run, RunFilter, Wish
-from pf_pipeline.runs.states import RUN_OVER
+from pf_pipeline.runs.domain import Happening, Loop, Node, NodeFilter, Progress, Run, RunFilter, Wish
+from pf_pipeline.runs.states import NODE_OVER, RUN_OVER
 from pf_pipeline.runs.store import Place, Turn
 
 
@@ -43,7 +43,7 @@ class MemoryRunStore:
         found = sorted(
             (_place(node), node)
             for (of, _), node in tables(view).table("nodes").items()
-            if of == run and _place(node) > after and _is_chosen(node, chosen)
+            if of == run and _place(node) > after and chosen.fits(node)
         )
         return [node for _, node in found[:limit]]
 
@@ -53,6 +53,16 @@ class MemoryRunStore:
 
     async def loops(self, view: View, run: str) -> Mapping[str, Loop]:
         return {path: loop for (of, path), loop in tables(view).table("loops").items() if of == run}
+
+    async def progress(self, view: View, run: str, components: Mapping[str, int]) -> Mapping[str, Progress]:
+        nodes: dict[tuple[str, str], Node] = tables(view).table("nodes")
+        loops = await self.loops(view, run)
+        kept: dict[str, list[Node]] = {path: [] for path in components}
+        for (of, path), node in nodes.items():
+            component = path.removesuffix(f"[{node.iteration}]") if node.iteration else path
+            if of == run and component in kept:
+                kept[component].append(node)
+        return {path: _progress(found, loops.get(path)) for path, found in kept.items()}
 
     async def happenings(self, view: View, run: str, after: int, limit: int) -> Sequence[Happening]:
         stored: tuple[Happening, ...] = tables(view).table("happenings").get(run, ())
@@ -123,14 +133,18 @@ def _without_document(run: Run) -> Run:
     return replace(run, order=replace(run.order, document=""))
 
 
+def _progress(nodes: Sequence[Node], loop: Loop | None) -> Progress:
+    there = {node.iteration for node in nodes}
+    return Progress(
+        kept=len(nodes),
+        over=sum(node.state in NODE_OVER for node in nodes),
+        gap=next(at for at in range(len(nodes) + 1) if at not in there),
+        items=None if loop is None else len(loop.items),
+    )
+
+
 def _place(node: Node) -> Place:
     return node.place, node.iteration, node.path
-
-
-def _is_chosen(node: Node, chosen: NodeFilter) -> bool:
-    below = chosen.below
-    inside = not below or node.path == below or node.path.startswith((f"{below}.", f"{below}["))
-    return inside and (not chosen.states or node.state in chosen.states)
 
 
 def _conditions(run: Run, chosen: RunFilter) -> Iterator[bool]:

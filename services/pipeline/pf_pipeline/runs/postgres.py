@@ -11,9 +11,9 @@ from pf_kit.postgres.queries import load_queries
 from pf_kit.postgres.views import Row, rows
 from pf_kit.unit import Change, View
 from pf_pipeline.documents.model import Value
-from pf_pipeline.runs.domain import Happening, Loop, Node, NodeFilter, Run, RunFilter, Wanted, Wish
+from pf_pipeline.runs.domain import Happening, Loop, Node, NodeFilter, Progress, Run, RunFilter, Wanted, Wish
 from pf_pipeline.runs.rows import life_of, node_of, order_of, told, value_of
-from pf_pipeline.runs.states import NodeState, RunState
+from pf_pipeline.runs.states import NODE_OVER, NodeState, RunState
 from pf_pipeline.runs.store import Place, Turn
 
 
@@ -85,6 +85,14 @@ class PostgresRunStore:
     async def loops(self, view: View, run: str) -> Mapping[str, Loop]:
         found = await rows(view).fetch(self._sql["loops"], run)
         return {row["path"]: Loop(run=run, path=row["path"], items=_items(row["items"])) for row in found}
+
+    async def progress(self, view: View, run: str, components: Mapping[str, int]) -> Mapping[str, Progress]:
+        over = sorted(NODE_OVER)
+        found = await rows(view).fetch(self._sql["progress"], run, list(components), list(components.values()), over)
+        return {
+            row["path"]: Progress(kept=row["kept"], over=row["over"], gap=row["gap"], items=row["items"])
+            for row in found
+        }
 
     async def happenings(self, view: View, run: str, after: int, limit: int) -> Sequence[Happening]:
         return [_happening(run, row) for row in await rows(view).fetch(self._sql["happenings"], run, after, limit)]

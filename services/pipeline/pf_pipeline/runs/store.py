@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from pf_kit.unit import Change, View
-from pf_pipeline.runs.domain import Happening, Loop, Node, NodeFilter, Run, RunFilter, Wish
+from pf_pipeline.runs.domain import Happening, Loop, Node, NodeFilter, Progress, Run, RunFilter, Wish
 
 Place = tuple[int, int, str]
 """Where a node stands in a list of nodes: its place in the document, its iteration, its path."""
@@ -63,6 +63,9 @@ class RunStore(Protocol):
 
     async def loops(self, view: View, run: str) -> Mapping[str, Loop]:
         """What components of a run are repeated for, by path."""
+
+    async def progress(self, view: View, run: str, components: Mapping[str, int]) -> Mapping[str, Progress]:
+        """How far components are, by the paths of their first iterations; given with their places."""
 
     async def happenings(self, view: View, run: str, after: int, limit: int) -> Sequence[Happening]:
         """What happened in a run after the happening of a number, oldest first."""

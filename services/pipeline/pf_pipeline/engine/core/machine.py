@@ -98,13 +98,14 @@ def planned_of(state: State, phase: Phase) -> Mapping[str, Planned]:
         case Phase.POST:
             return {plan.post_process.name: plan.post_process} if plan.post_process else {}
         case Phase.EXIT:
-            return {each.name: each for each in plan.on_exit if _is_wanted(state, each)}
+            good = verdict(state) is RunState.SUCCEEDED
+            return {each.name: each for each in plan.on_exit if is_wanted(each, good=good)}
         case Phase.OVER:
             return {}
 
 
-def _is_wanted(state: State, handler: PlannedStep) -> bool:
-    good = verdict(state) is RunState.SUCCEEDED
+def is_wanted(handler: PlannedStep, *, good: bool) -> bool:
+    """True if an exit handler is to run, after all before it went well or not."""
     return handler.when is HandlerWhen.ALWAYS or (handler.when is HandlerWhen.SUCCEEDED) is good
 
 

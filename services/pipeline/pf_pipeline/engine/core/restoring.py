@@ -25,10 +25,14 @@ Rows = Mapping[str, list[Node]]
 
 def new_state(run: Run, plan: Plan, words: Words, semaphores: Semaphores, now: datetime) -> State:
     """A run that nothing has happened to yet."""
+    return State(run=run, plan=plan, words=words, places=places_of(plan), now=now, semaphores=semaphores)
+
+
+def places_of(plan: Plan) -> Mapping[str, int]:
+    """The place of each component in the order of the document, by its path without iterations."""
     exits = {each.name: each for each in plan.on_exit}
     post = {plan.post_process.name: plan.post_process} if plan.post_process else {}
-    numbered = opening.places([("", plan.entry_points), ("post_process/", post), ("on_exit/", exits)])
-    return State(run=run, plan=plan, words=words, places=numbered, now=now, semaphores=semaphores)
+    return opening.places([("", plan.entry_points), ("post_process/", post), ("on_exit/", exits)])
 
 
 def restore(state: State, nodes: Iterable[Node], loops: Mapping[str, Loop]) -> None:

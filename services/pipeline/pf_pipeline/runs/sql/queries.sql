@@ -92,6 +92,26 @@ select body from nodes where run = $1 and path = $2
 -- loops --
 select path, items from loops where run = $1
 
+-- progress --
+-- Of iterations that are numbered from 0 without a gap each has as many before it as its number says.
+with asked as (
+    select path, place from unnest($2::text[], $3::integer[]) as given (path, place)
+), kept as (
+    select asked.path, nodes.iteration, nodes.state,
+        row_number() over (partition by asked.path order by nodes.iteration) - 1 as before
+    from asked join nodes
+        on nodes.run = $1 and nodes.place = asked.place
+        and (nodes.path = asked.path or starts_with(nodes.path, asked.path || '['))
+), counted as (
+    select path, count(*) as kept, count(*) filter (where state = any ($4)) as over,
+        coalesce(min(before) filter (where before <> iteration), count(*)) as gap
+    from kept
+    group by path
+)
+select asked.path, coalesce(kept, 0) as kept, coalesce(over, 0) as over, coalesce(gap, 0) as gap,
+    (select jsonb_array_length(items) from loops where loops.run = $1 and loops.path = asked.path) as items
+from asked left join counted using (path)
+
 -- happenings --
 select number, time, path, what, message, node_state, run_state, attempt, job
 from happenings

@@ -1,0 +1,157 @@
+"""The components that a run has come to: those of its phase, and those of each DAG that is under way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pf_pipeline.documents.model import Strategy
+from pf_pipeline.engine.core.machine import KINDS, PREFIXES, is_wanted
+from pf_pipeline.engine.core.state import Phase
+from pf_pipeline.plans.domain import Kind, Plan, Planned, PlannedDag
+from pf_pipeline.runs.domain import Node, NodeFilter, Progress, Run, Waiting
+from pf_pipeline.runs.states import NodeState, RunState, Stop
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One iteration of a DAG, or a phase of the run."""
+
+    prefix: str
+    """What the paths of its components begin with."""
+    bare: str
+    """The same without iterations."""
+    kind: Kind
+    """What its steps are."""
+    planned: Mapping[str, Planned]
+    parent: str = ""
+    """The path of the DAG."""
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A component of a frame."""
+
+    frame: Frame
+    planned: Planned
+    place: int
+
+    @property
+    def path(self) -> str:
+        """That of its first iteration."""
+        return f"{self.frame.prefix}{self.planned.name}"
+
+    @property
+    def deps(self) -> Mapping[str, str]:
+        """Paths of those that it depends on, by name."""
+        return {name: f"{self.frame.prefix}{name}" for name in self.planned.deps}
+
+    def path_of(self, iteration: int) -> str:
+        return f"{self.path}[{iteration}]" if iteration else self.path
+
+    def concerns(self, chosen: NodeFilter) -> bool:
+        """True if one of its iterations may be below what was chosen."""
+        return chosen.is_below(self.path) or chosen.below.startswith(f"{self.path}[")
+
+
+def phase_frame(plan: Plan, phase: Phase, *, good: bool) -> Frame:
+    """The frame of a phase; whether all before it went well decides which exit handlers run."""
+    planned: Mapping[str, Planned] = {}
+    if phase is Phase.MAIN:
+        planned = plan.entry_points
+    elif phase is Phase.POST and plan.post_process:
+        planned = {plan.post_process.name: plan.post_process}
+    elif phase is Phase.EXIT:
+        planned = {each.name: each for each in plan.on_exit if is_wanted(each, good=good)}
+    return Frame(PREFIXES[phase], PREFIXES[phase], KINDS[phase], planned)
+
+
+def dag_frames(plan: Plan, nodes: Iterable[Node]) -> Iterable[Frame]:
+    """The frames of those nodes that are DAGs; all DAGs belong to the main phase."""
+    for node in nodes:
+        planned = component_at(plan, node.path) if node.kind is Kind.DAG else None
+        if isinstance(planned, PlannedDag):
+            bare = ".".join(names_of(node.path))
+            yield Frame(f"{node.path}.", f"{bare}.", Kind.STEP, planned.children, node.path)
+
+
+def component_at(plan: Plan, path: str) -> Planned | None:
+    """The component of a path of the main phase."""
+    level: Mapping[str, Planned] = plan.entry_points
+    found: Planned | None = None
+    for name in names_of(path):
+        found = level.get(name)
+        level = found.children if isinstance(found, PlannedDag) else {}
+    return found
+
+
+def names_of(path: str) -> list[str]:
+    """The names in a path, without iterations."""
+    return [part.partition("[")[0] for part in path.split(".")]
+
+
+def is_halting(run: Run, plan: Plan, phase: Phase, first_bad: Node | None) -> bool:
+    """True if nothing new begins in a phase: whatever has not begun then was left out in the same moment.
+
+    `first_bad` is the first node in the order of the document that failed or was stopped.
+    """
+    stop = run.life.stop
+    if stop is Stop.FORCE or phase is not Phase.MAIN:
+        return stop is Stop.FORCE
+    failed = first_bad is not None and first_bad.kind in (Kind.STEP, Kind.DAG)
+    return stop is Stop.STOP or (failed and plan.strategy is Strategy.FAIL_FAST)
+
+
+def components(frames: Iterable[Frame], places: Mapping[str, int]) -> list[Component]:
+    """The components of frames in the order in which they are listed."""
+    found = [
+        Component(frame, planned, places[f"{frame.bare}{name}"])
+        for frame in frames
+        for name, planned in frame.planned.items()
+    ]
+    return sorted(found, key=lambda each: (each.place, each.path))
+
+
+def asked(chosen: Iterable[Component], places: Mapping[str, int]) -> Mapping[str, int]:
+    """Whose progress has to be known to tell what components wait for."""
+    found: dict[str, int] = {}
+    for each in chosen:
+        found[each.path] = each.place
+        found.update((path, places[f"{each.frame.bare}{name}"]) for name, path in each.deps.items())
+    return found
+
+
+def unbegun(run: Run, component: Component, progress: Mapping[str, Progress]) -> Node | None:
+    """What has not begun of a component; one node stands for all its iterations. None if there is nothing."""
+    own = progress[component.path]
+    if own.kept >= max(1, own.items or 0):
+        return None
+    left = (own.items or 1) - own.kept
+    message = f"{left} iterations have not begun" if left > 1 else ""
+    return node_of(run, component, progress, own.gap, message)
+
+
+def node_of(run: Run, component: Component, progress: Mapping[str, Progress], iteration: int, message: str) -> Node:
+    """A node of which nothing is kept."""
+    planned = component.planned
+    waiting_on = tuple(name for name, path in component.deps.items() if not progress[path].is_over)
+    return Node(
+        run=run.id,
+        path=component.path_of(iteration),
+        kind=Kind.DAG if isinstance(planned, PlannedDag) else component.frame.kind,
+        parent=component.frame.parent,
+        name=planned.name,
+        reference=planned.reference,
+        deps=planned.deps,
+        place=component.place,
+        iteration=iteration,
+        iterations=progress[component.path].items or 0,
+        state=NodeState.PENDING,
+        message=message,
+        waiting=Waiting.DEPENDENCIES if waiting_on else _waiting(run),
+        waiting_on=waiting_on,
+    )
+
+
+def _waiting(run: Run) -> Waiting:
+    return Waiting.ENGINE if run.life.state is RunState.INITIATING else Waiting.PARALLELISM
