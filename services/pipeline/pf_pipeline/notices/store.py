@@ -1,0 +1,28 @@
+"""Where notices are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Protocol
+
+from pf_kit.unit import Change, View
+from pf_pipeline.notices.domain import Notice
+
+
+class NoticeStore(Protocol):
+    """The port to the rows of notices."""
+
+    async def add(self, change: Change, notices: Sequence[Notice]) -> None:
+        """Keeps what is to be told, in the commit that makes it so. What is kept already stays as it is."""
+
+    async def claim(self, change: Change, lease: timedelta, limit: int) -> Sequence[Notice]:
+        """Notices that are due, those first that wait longest. They count as tried, and are not due for so long: nobody
+        else tries them meanwhile, and whoever claimed them may die.
+        """
+
+    async def settle(self, change: Change, notices: Sequence[Notice]) -> None:
+        """Keeps how attempts ended."""
+
+    async def of_run(self, view: View, run: str) -> Sequence[Notice]:
+        """The notices of a run, by id."""
