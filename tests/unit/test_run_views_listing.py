@@ -157,7 +157,8 @@ async def _is_told(kept: Kept, size: int) -> None:
     assert len(paths) == len(set(paths))
     assert [node for node in nodes if node.path in world.nodes] == sorted(world.nodes.values(), key=place_of)
     unbegun = [node for node in nodes if node.path not in world.nodes]
-    wanted = [] if world.over else [member for member in _members(world.state) if _has_more(world, member)]
+    ends = world.over or world.state.halting
+    wanted = [] if ends else [member for member in _members(world.state) if _has_more(world, member)]
     assert sorted(_component(node) for node in unbegun) == sorted(member.path for member in wanted)
     by_path = {member.path: member for member in wanted}
     for node in unbegun:
