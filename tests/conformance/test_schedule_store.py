@@ -145,10 +145,10 @@ async def test_ticks_go_with_their_schedule(kept: Kept) -> None:
 async def test_a_pipeline_is_used_until_its_schedules_are_over(kept: Kept) -> None:
     schedule = await kept.add(a_schedule("schedule-1"))
     view, store = kept.database.newest, kept.store
-    assert await store.uses(view, "ppl-000001", 0)
-    assert await store.uses(view, "ppl-000001", 1)
-    assert not await store.uses(view, "ppl-000001", 2)
-    assert not await store.uses(view, "ppl-000002", 0)
+    assert await store.users(view, "ppl-000001", 0) == ["schedule_1"]
+    assert await store.users(view, "ppl-000001", 1) == ["schedule_1"]
+    assert await store.users(view, "ppl-000001", 2) == []
+    assert await store.users(view, "ppl-000002", 0) == []
     async with kept.database.change() as change:
         await store.save(change, [placed(schedule, state=ScheduleState.TERMINATED)])
-    assert not await store.uses(view, "ppl-000001", 0)
+    assert await store.users(view, "ppl-000001", 0) == []

@@ -76,12 +76,13 @@ class MemoryScheduleStore:
     async def replace_ticks(self, change: Change, ticks: Sequence[Tick]) -> None:
         _ticks(change).update({tick.key: tick for tick in ticks})
 
-    async def uses(self, view: View, pipeline_id: str, version: int) -> bool:
-        return any(
-            each.pipeline_id == pipeline_id
+    async def users(self, view: View, pipeline_id: str, version: int) -> Sequence[str]:
+        return sorted(
+            each.name
+            for each in _schedules(view).values()
+            if each.pipeline_id == pipeline_id
             and version in (0, each.pipeline_version)
             and each.standing.state not in OVER
-            for each in _schedules(view).values()
         )
 
 

@@ -87,9 +87,8 @@ class PostgresScheduleStore:
     async def replace_ticks(self, change: Change, ticks: Sequence[Tick]) -> None:
         await rows(change).execute(self._sql["replace_ticks"], *_tick_columns(ticks))
 
-    async def uses(self, view: View, pipeline_id: str, version: int) -> bool:
-        used: bool = await rows(view).fetchval(self._sql["uses"], pipeline_id, version)
-        return used
+    async def users(self, view: View, pipeline_id: str, version: int) -> Sequence[str]:
+        return [row["name"] for row in await rows(view).fetch(self._sql["users"], pipeline_id, version)]
 
 
 def _some(values: Collection[str] | Collection[int]) -> Sequence[str | int] | None:

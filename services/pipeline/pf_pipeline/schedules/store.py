@@ -56,5 +56,5 @@ class ScheduleStore(Protocol):
     async def replace_ticks(self, change: Change, ticks: Sequence[Tick]) -> None:
         """Keeps what became of ticks, in the place of what became of them before."""
 
-    async def uses(self, view: View, pipeline_id: str, version: int) -> bool:
-        """Whether a schedule that is not over runs a version of a pipeline; 0 stands for any version."""
+    async def users(self, view: View, pipeline_id: str, version: int) -> Sequence[str]:
+        """The names of schedules that are not over and run a version of a pipeline; 0 stands for any version."""

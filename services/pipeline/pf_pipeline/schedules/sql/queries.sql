@@ -68,8 +68,7 @@ insert into schedule_ticks (schedule, time, run, skipped)
 select * from unnest($1::text[], $2::timestamptz[], $3::text[], $4::boolean[])
 on conflict (schedule, time) do update set run = excluded.run, skipped = excluded.skipped
 
--- uses --
-select exists (
-    select from schedules
-    where pipeline = $1 and ($2 = 0 or pipeline_version = $2) and state in ('running', 'paused')
-)
+-- users --
+select name from schedules
+where pipeline = $1 and ($2 = 0 or pipeline_version = $2) and state in ('running', 'paused')
+order by name
