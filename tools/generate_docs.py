@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from reference import cli, contract, dsl, errors, frameworks, job_spec, metrics, rpc, settings, states
+from reference import cli, contract, dsl, errors, frameworks, job_spec, metrics, pipeline_yaml, rpc, settings, states
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 NOTICE = "<!-- Written by `make docs`. Change what it is made from: tools/generate_docs.py says what that is. -->\n\n"
@@ -22,6 +22,7 @@ def pages() -> dict[str, str]:
         "frameworks.md": frameworks.page(),
         "job-spec.md": job_spec.page(sources),
         "metrics.md": metrics.page(),
+        "pipeline-yaml.md": pipeline_yaml.page(),
         "rpc.md": rpc.page(sources),
         "settings.md": settings.page(),
         "states.md": states.page(),

@@ -20,9 +20,9 @@ PIPELINE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,127}", re.ASCII)
 COMPONENT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,29}", re.ASCII)
 VALUE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,49}", re.ASCII)
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
-_COMPONENT_RULE = "must be a letter, then up to 29 letters, digits and hyphens"
-_VALUE_RULE = "must be a letter or underscore, then up to 49 letters, digits and underscores"
-_VARIABLE_RULE = "must be a letter or underscore, then up to 127 letters, digits and underscores"
+COMPONENT_RULE = "must be a letter, then up to 29 letters, digits and hyphens"
+VALUE_RULE = "must be a letter or underscore, then up to 49 letters, digits and underscores"
+VARIABLE_RULE = "must be a letter or underscore, then up to 127 letters, digits and underscores"
 _ARCHIVE = ".tar"
 _NO_MOUNT_PATHS = ("/", ".", "..")
 
@@ -75,7 +75,7 @@ def _cycles(nodes: Mapping[str, Node], path: Path) -> Iterator[Finding]:
 
 def _node(node: Node, path: Path, document: Document) -> Iterator[Finding]:
     if not COMPONENT_NAME.fullmatch(node.name):
-        yield Finding(path, f"{shown(node.name)} is no name of a component: it {_COMPONENT_RULE}")
+        yield Finding(path, f"{shown(node.name)} is no name of a component: it {COMPONENT_RULE}")
     yield from _names(node, path)
     for name, parameter in node.parameters.items():
         yield from _parameter(node, name, parameter, (*path, "parameters", name), path[0] == "components")
@@ -97,7 +97,7 @@ def _names(node: Node, path: Path) -> Iterator[Finding]:
     seen: dict[str, str] = {}
     for what, name, place in _named(node, path):
         if not VALUE_NAME.fullmatch(name):
-            yield Finding(place, f"{shown(name)} is no name of {what} of {node.name}: it {_VALUE_RULE}")
+            yield Finding(place, f"{shown(name)} is no name of {what} of {node.name}: it {VALUE_RULE}")
         other = seen.get(name.upper())
         seen.setdefault(name.upper(), f"{what} {name}")
         if other == f"{what} {name}":
@@ -143,7 +143,7 @@ def _image(image: str, path: Path) -> Iterator[Finding]:
 def _variables(env: Mapping[str, str], path: Path) -> Iterator[Finding]:
     for name in env:
         if not VARIABLE_NAME.fullmatch(name):
-            yield Finding((*path, name), f"{shown(name)} is no name of a variable: it {_VARIABLE_RULE}")
+            yield Finding((*path, name), f"{shown(name)} is no name of a variable: it {VARIABLE_RULE}")
 
 
 def _filesystems(document: Document) -> Iterator[Finding]:
