@@ -18,6 +18,7 @@ from paddleflow.common.exception import PaddleFlowSDKException
 from paddleflow.pipeline import DAG, ContainerStep, Parameter, Pipeline
 from paddleflow.pipeline.dsl.utils.consts import ENTRY_POINT_NAME, PipelineDSLError
 from paddleflow.pipeline.dsl.utils.util import validate_string_by_regex
+from paddleflow.pipeline.v1 import pipeline_pb2, run_pb2
 from support.fake_paddleflow import FakePaddleFlow
 from support.fake_services import PASSWORD
 
@@ -30,28 +31,6 @@ def meal(rice: str = "red") -> None:
         ContainerStep(name="POINT", command="eat")
 
 
-class Asked:
-    """What a client was asked for."""
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[str, tuple[object, ...], dict[str, Any]]] = []
-
-    def method(self, name: str) -> Any:
-        def method(_client: object, *args: object, **kwargs: Any) -> tuple[bool, str]:
-            self.calls.append((name, args, kwargs))
-            return True, name
-
-        return method
-
-
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
-    asked = Asked()
-    for name in ("create_run", "create_pipeline", "update_pipeline"):
-        monkeypatch.setattr(paddleflow.Client, name, asked.method(name), raising=False)
-    return asked
-
-
 @pytest.fixture
 def config(fake: FakePaddleFlow, plain_environment: None, tmp_path: Path) -> Path:
     lines = ["[user]", "name = root", f"password = {PASSWORD}", "[server]", f"paddleflow_server_host = {fake.address}"]
@@ -60,55 +39,64 @@ def config(fake: FakePaddleFlow, plain_environment: None, tmp_path: Path) -> Pat
     return file
 
 
-def test_a_run_is_asked_for_as_the_original_does(asked: Asked, config: Path) -> None:
+def test_a_run_is_asked_for_with_the_document(fake: FakePaddleFlow, config: Path) -> None:
     pipeline = meal("white")
-    assert pipeline.run(str(config), "ada", "pantry", "lunch", "on monday") == (True, "create_run")
-    ((name, args, kwargs),) = asked.calls
-    assert (name, args) == ("create_run", ("pantry", "ada", "lunch", "on monday"))
-    assert (kwargs["disabled"], set(kwargs)) == (None, {"disabled", "run_yaml_raw"})
-    assert yaml.safe_load(kwargs["run_yaml_raw"]) == pipeline.compile()
+    assert pipeline.run(str(config), "ada", "pantry", "lunch", "on monday") == (True, "run-000001")
+    (asked,) = fake.world.asked(run_pb2.CreateRunRequest)
+    assert (asked.source.filesystem, asked.owner) == ("pantry", "ada")
+    assert (asked.name, asked.description) == ("lunch", "on monday")
+    assert (list(asked.disabled), dict(asked.parameters)) == ([], {})
+    assert yaml.safe_load(asked.source.document) == pipeline.compile()
 
 
-def test_parameters_of_a_run_are_given_if_there_are_any(asked: Asked, config: Path) -> None:
+def test_parameters_of_a_run_are_given_if_there_are_any(fake: FakePaddleFlow, config: Path) -> None:
     meal().run(config, param={"rice": "brown"})
-    assert asked.calls[0][2]["param"] == {"rice": "brown"}
+    assert fake.world.asked(run_pb2.CreateRunRequest)[0].parameters["rice"].string_value == "brown"
 
 
 @pytest.mark.parametrize(
     ("disabled", "said"),
     [
-        (["PF.POINT"], "PF.POINT"),
-        ([f"{ENTRY_POINT_NAME}.PF.POINT", "cook"], "PF.POINT,cook"),
-        (["PF"], "PF"),
-        ("cook,PF", "cook,PF"),
+        (["PF.POINT"], ["PF.POINT"]),
+        ([f"{ENTRY_POINT_NAME}.PF.POINT", "cook"], ["PF.POINT", "cook"]),
+        (["PF"], ["PF"]),
+        ("cook,PF", ["cook", "PF"]),
     ],
 )
 def test_names_that_are_disabled_keep_all_of_their_letters(
-    asked: Asked, config: Path, disabled: Any, said: str
+    fake: FakePaddleFlow, config: Path, disabled: Any, said: list[str]
 ) -> None:
     meal().run(config, disabled=disabled)
-    assert asked.calls[0][2]["disabled"] == said
+    assert list(fake.world.asked(run_pb2.CreateRunRequest)[0].disabled) == said
 
 
-def test_steps_themselves_can_be_disabled(asked: Asked, config: Path) -> None:
+def test_steps_themselves_can_be_disabled(fake: FakePaddleFlow, config: Path) -> None:
     pipeline = meal()
     pipeline.run(config, disabled=[pipeline.entry_points["cook"]])
-    assert asked.calls[0][2]["disabled"] == "cook"
+    assert list(fake.world.asked(run_pb2.CreateRunRequest)[0].disabled) == ["cook"]
     with pytest.raises(PaddleFlowSDKException, match=r"no bake to be disabled; it has PF, PF\.POINT, cook"):
         pipeline.run(config, disabled=["bake"])
 
 
-def test_pipelines_are_registered_and_get_versions(asked: Asked, config: Path) -> None:
+def test_pipelines_are_registered_and_get_versions(fake: FakePaddleFlow, config: Path) -> None:
     pipeline = meal()
-    assert pipeline.create(config, "ada", "lunch") == (True, "create_pipeline")
-    assert pipeline.update("ppl-000001", config, "ada", "dinner") == (True, "update_pipeline")
-    (create, update) = asked.calls
-    assert (create[1], create[2]["username"], create[2]["desc"]) == ((), "ada", "lunch")
-    assert (update[1], update[2]["username"], update[2]["desc"]) == (("ppl-000001",), "ada", "dinner")
-    assert yaml.safe_load(create[2]["yaml_raw"]) == yaml.safe_load(update[2]["yaml_raw"]) == pipeline.compile()
+    ok, made = pipeline.create(config, "ada", "lunch")
+    assert (ok, isinstance(made, dict) and made["pplID"]) == (True, "ppl-000001")
+    ok, changed = pipeline.update("ppl-000001", config, "ada", "dinner")
+    assert (ok, changed) == (True, {"pipelineID": "ppl-000001", "pipelineVersionID": "2"})
+    (create,) = fake.world.asked(pipeline_pb2.CreatePipelineRequest)
+    (update,) = fake.world.asked(pipeline_pb2.UpdatePipelineRequest)
+    assert (create.pipeline.owner, create.pipeline.description) == ("ada", "lunch")
+    assert (update.id, update.description) == ("ppl-000001", "dinner")
+    assert yaml.safe_load(create.source.document) == yaml.safe_load(update.source.document) == pipeline.compile()
 
 
-def test_who_cannot_log_in_is_told(asked: Asked, config: Path) -> None:
+def test_what_a_server_refuses_is_an_answer(fake: FakePaddleFlow, config: Path) -> None:
+    fake.world.document_problems = [pipeline_pb2.Problem(path="name", message="is taken", line=1, column=7)]
+    assert meal().run(config) == (False, "name: is taken (line 1, column 7)")
+
+
+def test_who_cannot_log_in_is_told(fake: FakePaddleFlow, config: Path) -> None:
     config.write_text(config.read_text().replace(PASSWORD, "wrong"))
     with pytest.raises(PaddleFlowSDKException, match=r"root cannot log in at .*password is wrong"):
         meal().run(config)
@@ -117,15 +105,15 @@ def test_who_cannot_log_in_is_told(asked: Asked, config: Path) -> None:
         meal().run(config)
     with pytest.raises(PaddleFlowSDKException, match="there is no file"):
         meal().run(config.parent / "none.ini")
-    assert asked.calls == []
+    assert not fake.world.asked(run_pb2.CreateRunRequest)
 
 
-def test_what_cannot_be_compiled_is_not_sent(asked: Asked, config: Path) -> None:
+def test_what_cannot_be_compiled_is_not_sent(fake: FakePaddleFlow, config: Path) -> None:
     with pytest.raises(PaddleFlowSDKException, match="no docker_env"):
         Pipeline(name="meal")(lambda: ContainerStep(name="cook", command="cook"))().run(config)
     with pytest.raises(PaddleFlowSDKException, match="has no steps: call the function"):
         Pipeline(name="meal").run(config)
-    assert asked.calls == []
+    assert not fake.world.asked(run_pb2.CreateRunRequest)
 
 
 def test_a_decorated_function_keeps_its_name_and_makes_new_pipelines() -> None:

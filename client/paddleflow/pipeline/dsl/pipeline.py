@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from os import PathLike
-from typing import ParamSpec
+from typing import TYPE_CHECKING, ParamSpec
 
 from paddleflow.documents.writing import to_yaml
 from paddleflow.pipeline.dsl.compiler import Compiler
@@ -14,7 +14,13 @@ from paddleflow.pipeline.dsl.component.component import close_dag, open_dag
 from paddleflow.pipeline.dsl.io_types import EnvDict, Parameter
 from paddleflow.pipeline.dsl.names import ENTRY_POINT_NAME, PIPELINE_NAME, check_name, refused
 from paddleflow.pipeline.dsl.options import CacheOptions, FailureOptions, FSOptions
-from paddleflow.pipeline.dsl.submission import Submissions, logged_in
+from paddleflow.pipeline.dsl.submission import logged_in
+
+if TYPE_CHECKING:
+    # These bring all of the client with them, which who only compiles does not need.
+    from paddleflow.compat import Client
+    from paddleflow.compat.answers import Answer
+    from paddleflow.compat.pipelines import PipelineCreated, PipelineUpdated
 
 P = ParamSpec("P")
 ConfigPath = str | PathLike[str] | None
@@ -73,7 +79,7 @@ class Pipeline:
         self._exit_handlers: list[tuple[Step, str]] = []
         for step in on_exit:
             self.add_exit_handler(step)
-        self._client: Submissions | None = None
+        self._client: Client | None = None
         self._client_config: ConfigPath = None
 
     def __call__(self, func: Callable[P, object]) -> Callable[P, Pipeline]:
@@ -174,7 +180,7 @@ class Pipeline:
         disabled: Sequence[str | Component] | str | None = None,
         *,
         param: Mapping[str, object] | None = None,
-    ) -> tuple[bool, object]:
+    ) -> Answer[str]:
         """Runs it; returns ``(True, id of the run)`` or ``(False, message)``.
 
         `config` is a configuration file, `username` the user on whose behalf root runs it. `disabled` are steps and
@@ -183,29 +189,28 @@ class Pipeline:
         """
         document = self._yaml()
         left_out = self._left_out(disabled)
-        given = {"param": param} if param else {}
-        return self._submissions(config).create_run(
-            fs_name, username, run_name, desc, run_yaml_raw=document, disabled=left_out, **given
+        return self._logged_in(config).create_run(
+            fs_name, username, run_name, desc, run_yaml_raw=document, param=param, disabled=left_out
         )
 
     def create(
         self, config: ConfigPath = None, username: str | None = None, desc: str | None = None
-    ) -> tuple[bool, object]:
+    ) -> Answer[PipelineCreated]:
         """Registers it; returns ``(True, its name and ids)`` or ``(False, message)``."""
         document = self._yaml()
-        return self._submissions(config).create_pipeline(username=username, desc=desc, yaml_raw=document)
+        return self._logged_in(config).create_pipeline(username=username, desc=desc, yaml_raw=document)
 
     def update(
         self, pipeline_id: str, config: ConfigPath = None, username: str | None = None, desc: str | None = None
-    ) -> tuple[bool, object]:
+    ) -> Answer[PipelineUpdated]:
         """Adds it as a version of a pipeline; returns ``(True, ids)`` or ``(False, message)``."""
         document = self._yaml()
-        return self._submissions(config).update_pipeline(pipeline_id, username=username, desc=desc, yaml_raw=document)
+        return self._logged_in(config).update_pipeline(pipeline_id, username=username, desc=desc, yaml_raw=document)
 
     def _yaml(self) -> bytes:
         return to_yaml(self.compile()).encode()
 
-    def _submissions(self, config: ConfigPath) -> Submissions:
+    def _logged_in(self, config: ConfigPath) -> Client:
         if self._client is None or self._client_config != config:
             self._client, self._client_config = logged_in(config), config
         return self._client

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol, cast
 
 import paddleflow
 from paddleflow.address import SCHEMES
@@ -14,34 +12,7 @@ from paddleflow.pipeline.dsl.names import refused
 from paddleflow.problems import Problem
 
 
-class Submissions(Protocol):
-    """What pipelines ask of `paddleflow.Client`. Documents are bytes of YAML."""
-
-    def create_run(
-        self,
-        fs_name: str | None = None,
-        username: str | None = None,
-        run_name: str | None = None,
-        desc: str | None = None,
-        *,
-        run_yaml_raw: bytes | None = None,
-        param: Mapping[str, object] | None = None,
-        disabled: str | None = None,
-    ) -> tuple[bool, object]:
-        """Begins a run."""
-
-    def create_pipeline(
-        self, *, desc: str | None = None, username: str | None = None, yaml_raw: bytes | None = None
-    ) -> tuple[bool, object]:
-        """Registers a pipeline."""
-
-    def update_pipeline(
-        self, pipeline_id: str, *, desc: str | None = None, username: str | None = None, yaml_raw: bytes | None = None
-    ) -> tuple[bool, object]:
-        """Adds a version to a pipeline."""
-
-
-def logged_in(config: str | os.PathLike[str] | None) -> Submissions:
+def logged_in(config: str | os.PathLike[str] | None) -> paddleflow.Client:
     """A client by this configuration file, or by the usual one."""
     found = _configuration(config)
     host, port = _place(found.address)
@@ -49,8 +20,7 @@ def logged_in(config: str | os.PathLike[str] | None) -> Submissions:
     answer = client.login(found.user, found.password)
     if not answer[0]:
         raise refused(f"the user {found.user} cannot log in at {found.address}: {answer[1]}")
-    # The methods that it takes are those of the original's client.
-    return cast("Submissions", client)
+    return client
 
 
 def _configuration(config: str | os.PathLike[str] | None) -> Config:
