@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pf_fs.settings import FsSettings
 from pf_job.settings import JobSettings
 from pf_kit.settings import Setting, Settings, describe
+from pf_pipeline.settings import PipelineSettings
 from pf_queue.settings import QueueSettings
 from reference.rpc import cell
 
@@ -14,6 +15,7 @@ SERVICES: tuple[tuple[str, str, type[Settings]], ...] = (
     ("pf-queue", "PF_QUEUE", QueueSettings),
     ("pf-fs", "PF_FS", FsSettings),
     ("pf-job", "PF_JOB", JobSettings),
+    ("pf-pipeline", "PF_PIPELINE", PipelineSettings),
 )
 INTRODUCTION = """\
 # Settings

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +13,7 @@ from importlib.resources import files
 from grpc import aio
 
 from paddleflow.channel import open_channel
-from paddleflow.pipeline.v1 import run_pb2_grpc
+from paddleflow.pipeline.v1 import artifact_pb2_grpc, pipeline_pb2_grpc, run_pb2_grpc, schedule_pb2_grpc
 from pf_kit.ground import Ground, Identity, MemberGround, candidate, chores, joined, member_service
 from pf_kit.leases import Lease
 from pf_kit.lifecycle import Loops, Program, Stop, serve
@@ -21,10 +22,12 @@ from pf_kit.mutation import Mutations
 from pf_kit.postgres.leases import fence
 from pf_kit.server import Service, ServiceServer
 from pf_kit.tls import client_tls
+from pf_pipeline.artifacts.domain import Table
 from pf_pipeline.artifacts.judging import Judging
 from pf_pipeline.artifacts.postgres import PostgresArtifactStore
 from pf_pipeline.artifacts.reading import Reading
-from pf_pipeline.artifacts.service import Traces
+from pf_pipeline.artifacts.service import Artifacts, Traces
+from pf_pipeline.artifacts.servicer import ArtifactServicer
 from pf_pipeline.engine.driver import Driver
 from pf_pipeline.engine.executors.jobs import JobsExecutor
 from pf_pipeline.engine.executors.nothing import NothingExecutor
@@ -32,13 +35,19 @@ from pf_pipeline.engine.inbox import Inbox
 from pf_pipeline.engine.keeping import Keeping
 from pf_pipeline.engine.library import ArtifactLibrary
 from pf_pipeline.engine.speaking import PipelineLanguage
-from pf_pipeline.events import encode
-from pf_pipeline.finding import RunDocuments
+from pf_pipeline.engine.tidying import Tidying
+from pf_pipeline.joints.documents import RunDocuments
+from pf_pipeline.joints.events import encode
+from pf_pipeline.joints.schedules import PipelineUses, ScheduledPipelines, ScheduledRuns
+from pf_pipeline.peers_grpc.calls import Metadata
 from pf_pipeline.peers_grpc.documents import RemoteDocuments
 from pf_pipeline.peers_grpc.files import RemoteFiles
 from pf_pipeline.peers_grpc.filesystems import RemoteFilesystems
 from pf_pipeline.peers_grpc.jobs import RemoteJobs
+from pf_pipeline.pipelines import judging as pipelines_judging
 from pf_pipeline.pipelines.postgres import PostgresPipelineStore
+from pf_pipeline.pipelines.service import Pipelines
+from pf_pipeline.pipelines.servicer import PipelineServicer
 from pf_pipeline.pipelines.sources import Documents
 from pf_pipeline.runs import servicer as run_servicer
 from pf_pipeline.runs.domain import Executor
@@ -47,11 +56,23 @@ from pf_pipeline.runs.postgres import PostgresRunStore
 from pf_pipeline.runs.retrying import Retrying
 from pf_pipeline.runs.service import Runs
 from pf_pipeline.runs.taking import Plans, Taking
+from pf_pipeline.schedules.backfill import Backfill
+from pf_pipeline.schedules.postgres import PostgresScheduleStore
+from pf_pipeline.schedules.service import Schedules
+from pf_pipeline.schedules.servicer import ScheduleServicer
+from pf_pipeline.schedules.ticking import Ticker
 from pf_pipeline.settings import PipelineSettings
+from pf_pipeline.tables.lineage import LineageRows
+from pf_pipeline.tables.parquet import ParquetFile
+from pf_pipeline.tables.runs import NodeRows, RunRows
+from pf_pipeline.tables.service import TableFiles
+from pf_pipeline.tables.store import RowSource
 
 NAME = "pipeline"
 DRIVING = "driving"
 """The lease of the instance that drives runs."""
+TICKING = "ticking"
+"""What lets schedules run by the clock: every instance does it."""
 IDENTITY = Identity(NAME, version("paddleflow-server"), files("pf_pipeline") / "sql" / "migrations", encode)
 
 
@@ -66,14 +87,37 @@ class Parts:
     runs: PostgresRunStore
     artifacts: PostgresArtifactStore
     pipelines: PostgresPipelineStore
+    schedules: PostgresScheduleStore
 
     @property
     def ground(self) -> Ground:
         return self.base.ground
 
     @property
+    def metadata(self) -> Metadata:
+        return self.base.member.token.metadata
+
+    @property
     def files(self) -> RemoteFiles:
-        return RemoteFiles(self.fs, self.base.member.token.metadata)
+        return RemoteFiles(self.fs, self.metadata)
+
+    @property
+    def documents(self) -> Documents:
+        return Documents(store=self.pipelines, filesystems=RemoteDocuments(self.fs, self.metadata))
+
+    @property
+    def use(self) -> Runs:
+        return Runs(store=self.runs, traces=Traces(store=self.artifacts))
+
+    @property
+    def taking(self) -> Taking:
+        documents = RunDocuments(self.ground.database, self.documents)
+        filesystems = RemoteFilesystems(self.fs, self.metadata)
+        return Taking(documents=documents, filesystems=filesystems, plans=self.plans)
+
+    @property
+    def scheduled(self) -> ScheduledRuns:
+        return ScheduledRuns(self.taking, self.use, self.runs)
 
 
 async def main(settings: PipelineSettings, stop: Stop) -> None:
@@ -98,6 +142,7 @@ async def _parts(settings: PipelineSettings) -> AsyncIterator[Parts]:
             runs=PostgresRunStore(),
             artifacts=PostgresArtifactStore(),
             pipelines=PostgresPipelineStore(),
+            schedules=PostgresScheduleStore(),
         )
 
 
@@ -105,31 +150,27 @@ def _server(settings: PipelineSettings, parts: Parts, stop: Stop) -> ServiceServ
     service = member_service(parts.base)
     server = ServiceServer(settings.server, service)
     server.add(run_pb2_grpc.add_RunServiceServicer_to_server, _run_servicer(parts, service, stop))
+    server.add(pipeline_pb2_grpc.add_PipelineServiceServicer_to_server, _pipeline_servicer(parts, service))
+    server.add(schedule_pb2_grpc.add_ScheduleServiceServicer_to_server, _schedule_servicer(parts, service))
+    server.add(artifact_pb2_grpc.add_ArtifactServiceServicer_to_server, _artifact_servicer(parts, service))
     return server
 
 
 def _run_servicer(parts: Parts, service: Service, stop: Stop) -> run_servicer.RunServicer:
-    store, metadata = parts.runs, parts.base.member.token.metadata
-    runs = Runs(store=store, traces=Traces(store=parts.artifacts))
-    documents = Documents(store=parts.pipelines, filesystems=RemoteDocuments(parts.fs, metadata))
     return run_servicer.RunServicer(
         run_servicer.Parts(
             database=service.database,
             mutations=Mutations(service.database, service.secret),
             lists=Lists(tokens=service.page_tokens),
             watches=service.watches,
-            store=store,
-            runs=runs,
-            taking=Taking(
-                documents=RunDocuments(service.database, documents),
-                filesystems=RemoteFilesystems(parts.fs, metadata),
-                plans=parts.plans,
-            ),
-            retrying=Retrying(store, runs, parts.plans),
-            showing=None,  # type: ignore[arg-type]
+            store=parts.runs,
+            runs=parts.use,
+            taking=parts.taking,
+            retrying=Retrying(parts.runs, parts.use, parts.plans),
+            showing=showing(parts.runs, parts.use, PipelineLanguage(parts.plans)),
             following=Following(
                 database=service.database,
-                runs=runs,
+                runs=parts.use,
                 recheck=service.authenticator.recheck,
                 clock=parts.ground.clock,
                 closing=stop.asked,
@@ -138,16 +179,58 @@ def _run_servicer(parts: Parts, service: Service, stop: Stop) -> run_servicer.Ru
     )
 
 
+def _pipeline_servicer(parts: Parts, service: Service) -> PipelineServicer:
+    filesystems = RemoteDocuments(parts.fs, parts.metadata)
+    return PipelineServicer(
+        database=service.database,
+        mutations=Mutations(service.database, service.secret),
+        lists=Lists(tokens=service.page_tokens),
+        pipelines=Pipelines(store=parts.pipelines, uses=PipelineUses(parts.schedules)),
+        judging=pipelines_judging.Judging(documents=parts.documents, filesystems=filesystems),
+        drawing=drawn,
+        exporting=exported,
+    )
+
+
+def _schedule_servicer(parts: Parts, service: Service) -> ScheduleServicer:
+    runs = parts.scheduled
+    return ScheduleServicer(
+        database=service.database,
+        mutations=Mutations(service.database, service.secret),
+        lists=Lists(tokens=service.page_tokens),
+        schedules=Schedules(store=parts.schedules, pipelines=ScheduledPipelines(parts.pipelines)),
+        backfill=Backfill(store=parts.schedules, runs=runs),
+        runs=runs,
+    )
+
+
+def _artifact_servicer(parts: Parts, service: Service) -> ArtifactServicer:
+    database = service.database
+    sources: Mapping[Table, RowSource] = {
+        Table.LINEAGE: LineageRows(database=database, store=parts.artifacts),
+        Table.RUNS: RunRows(database, parts.runs),
+        Table.NODES: NodeRows(database, parts.runs),
+    }
+    return ArtifactServicer(
+        database=database,
+        mutations=Mutations(database, service.secret),
+        lists=Lists(tokens=service.page_tokens),
+        artifacts=Artifacts(store=parts.artifacts),
+        tables=TableFiles(sources=sources, begin=ParquetFile),
+    )
+
+
 def _loops(settings: PipelineSettings, parts: Parts) -> Loops:
     """One instance drives the runs; one does the chores."""
     ground, address = parts.ground, settings.server.listen[0]
     return {
         "chores": chores(ground, settings, address).run,
-        DRIVING: lambda: candidate(ground, DRIVING, address).run(partial(_drive, parts)),
+        DRIVING: lambda: candidate(ground, DRIVING, address).run(partial(_drive, settings, parts)),
+        TICKING: Ticker(database=ground.database, store=parts.schedules, runs=parts.scheduled, clock=ground.clock).run,
     }
 
 
-async def _drive(parts: Parts, lease: Lease) -> None:
+async def _drive(settings: PipelineSettings, parts: Parts, lease: Lease) -> None:
     ground, metadata = parts.ground, parts.base.member.token.metadata
     hold, inbox, database = partial(fence, lease=lease), Inbox(), parts.ground.database
     reading = Reading(files=parts.files)
@@ -173,7 +256,18 @@ async def _drive(parts: Parts, lease: Lease) -> None:
         clock=ground.clock,
         inbox=inbox,
     )
-    await driver.run()
+    tidying = Tidying(
+        database=database,
+        store=parts.runs,
+        runs=parts.use,
+        files=parts.files,
+        fence=hold,
+        clock=ground.clock,
+        kept=settings.kept_runs,
+    )
+    async with asyncio.TaskGroup() as group:
+        group.create_task(driver.run())
+        group.create_task(tidying.run())
 
 
 PROGRAM = Program(NAME, IDENTITY.version, "PF_PIPELINE", PipelineSettings, main)

@@ -86,6 +86,17 @@ def job_settings(place: Place) -> dict[str, str]:
     return settings
 
 
+def pipeline_settings(place: Place) -> dict[str, str]:
+    """What the pipeline service is told."""
+    neighbours = place.neighbours
+    return common_settings(place) | {
+        "SIGNING_KEY_FILE": str(place.layout.signing_key),
+        "QUEUE": place.entrance.target,
+        "FS": neighbours["fs"].target,
+        "JOB": neighbours["job"].target,
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """What tells one service from another."""
@@ -105,6 +116,7 @@ SERVICES: Sequence[Row] = (
     Row("queue", "pf_queue", "PF_QUEUE", 8999, queue_settings),
     Row("fs", "pf_fs", "PF_FS", 8998, fs_settings),
     Row("job", "pf_job", "PF_JOB", 8997, job_settings),
+    Row("pipeline", "pf_pipeline", "PF_PIPELINE", 8996, pipeline_settings),
 )
 ENTRANCE = "queue"
 """The service that logs callers in."""

@@ -29,6 +29,7 @@ from pf_pipeline.engine.keeping import Keeping
 from pf_pipeline.engine.ports import Chronicle, End, Executor, Fence, Library, Start
 from pf_pipeline.runs.domain import Executor as ExecutorKind
 from pf_pipeline.runs.domain import Run, RunChanged
+from pf_pipeline.runs.states import RUN_OVER
 from pf_pipeline.runs.store import RunStore, Turn, run_lock
 
 logger = logging.getLogger(__name__)
@@ -37,6 +38,8 @@ TICK_SECONDS = 0.5
 """Between two looks at what is due."""
 AGAIN_SECONDS = 0.5
 """Until something is tried again that failed for a reason that passes."""
+TOLD_SECONDS = 0.1
+"""Between two events that tell only how many steps of a run stand where."""
 WISHES = 1000
 """Wishes that are read at once."""
 AT_ONCE = 64
@@ -62,6 +65,8 @@ class Driver:
     """Wishes that have been read, and are still kept."""
     _heard: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     """Wishes that the next commit of a run is to forget."""
+    _told: dict[str, tuple[str, float]] = field(default_factory=dict)
+    """State of each run as others were told last, and when."""
     _places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
     async def run(self) -> None:
@@ -115,11 +120,22 @@ class Driver:
             if idle:
                 await self.store.forget_wishes(change, idle)
             for run in saved:
-                change.emit(RunChanged(run))
+                if self._is_told(run):
+                    change.emit(RunChanged(run))
         self._taken.difference_update(idle)
         for run in saved:
             self._taken.difference_update(self._heard.pop(run.id, ()))
             self.keeping.saved(run)
+
+    def _is_told(self, run: Run) -> bool:
+        """True if others are to hear of a change: of each state, and of how many steps stand where now and then."""
+        now, (state, told) = self.clock.monotonic(), self._told.get(run.id, ("", float("-inf")))
+        if state == run.life.state and now - told < TOLD_SECONDS:
+            return False
+        self._told[run.id] = (run.life.state, now)
+        if run.life.state in RUN_OVER:
+            del self._told[run.id]
+        return True
 
     async def _begin_anew(self, happened: Mapping[str, Sequence[Event]], problem: Problem) -> None:
         """What was not kept has not happened. Runs are read anew; what their jobs did is looked up then."""

@@ -46,7 +46,12 @@ def ground(main_fs: Mount | None, filesystem_id: str) -> Ground:
 def folder(sub_path: str, run: str, pipeline: str, step: str, iteration: int, runtime_name: str) -> str:
     """Where the artifacts of an iteration of a step lie. `runtime_name` names it among all iterations of all steps."""
     digest = md5(runtime_name.encode(), usedforsecurity=False).hexdigest()
-    path = f"{_FOLDER}/{run}/{pipeline}/{step}-{iteration}-{digest}"
+    return f"{artifacts_folder(sub_path, run)}/{pipeline}/{step}-{iteration}-{digest}"
+
+
+def artifacts_folder(sub_path: str, run: str) -> str:
+    """Where all artifacts of a run lie."""
+    path = f"{_FOLDER}/{run}"
     return f"{sub_path}/{path}" if sub_path else path
 
 

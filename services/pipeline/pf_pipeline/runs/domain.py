@@ -70,6 +70,8 @@ class Order:
     parameters: Mapping[str, object] = field(default_factory=dict)
     filesystem: str = ""
     filesystem_id: str = ""
+    sub_path: str = ""
+    """The folder of the main filesystem that steps see, without `/` at its ends."""
     mounts: Mapping[str, str] = field(default_factory=dict)
     """Ids of all filesystems by the names that the document has for them."""
     docker_env: str = ""
@@ -207,6 +209,16 @@ class Loop:
     path: str
     """That of iteration 0."""
     items: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """The artifacts of a run that is forgotten."""
+
+    run: str
+    owner: str
+    filesystem_id: str
+    path: str
 
 
 class Wanted(StrEnum):

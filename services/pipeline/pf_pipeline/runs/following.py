@@ -16,8 +16,8 @@ from pf_pipeline.runs.states import RUN_OVER
 
 PAGE = 500
 """Happenings in one message."""
-LOOK = 10.0
-"""Seconds after which it is looked in any case, and the caller hears that nothing happened."""
+LOOK = 1.0
+"""Seconds after which it is looked in any case: not all that happens in a run is told as a change of it."""
 SPACING = 0.05
 """Seconds between two looks at least."""
 PATIENCE = 0.5

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from pf_kit.memory import tables
 from pf_kit.unit import Change, View
-from pf_pipeline.runs.domain import Happening, Loop, Node, NodeFilter, Progress, Run, RunFilter, Wish
+from pf_pipeline.runs.domain import Happening, Leaving, Loop, Node, NodeFilter, Progress, Run, RunFilter, Wish
 from pf_pipeline.runs.states import NODE_OVER, RUN_OVER
 from pf_pipeline.runs.store import Place, Turn
 
@@ -100,6 +100,20 @@ class MemoryRunStore:
         wishes = tables(change).table("wishes")
         for number in [number for number, wish in wishes.items() if wish.run in ids]:
             del wishes[number]
+
+    async def retries_of(self, view: View, id_: str) -> Sequence[str]:
+        return [run.id for run in reversed(_newest(view)) if run.order.retry_of == id_]
+
+    async def leave(self, change: Change, leavings: Sequence[Leaving]) -> None:
+        tables(change).table("leavings").update({each.run: each for each in leavings})
+
+    async def leavings(self, view: View, limit: int) -> Sequence[Leaving]:
+        found: dict[str, Leaving] = tables(view).table("leavings")
+        return [found[run] for run in sorted(found)][:limit]
+
+    async def clear(self, change: Change, runs: Collection[str]) -> None:
+        for run in runs:
+            tables(change).table("leavings").pop(run, None)
 
     def _save(self, change: Change, turn: Turn) -> Run:
         run = replace(turn.run, version=_next(change, "versions"), update_time=change.time)

@@ -11,7 +11,7 @@ from pf_kit.postgres.queries import load_queries
 from pf_kit.postgres.views import Row, rows
 from pf_kit.unit import Change, View
 from pf_pipeline.documents.model import Value
-from pf_pipeline.runs.domain import Happening, Loop, Node, NodeFilter, Progress, Run, RunFilter, Wanted, Wish
+from pf_pipeline.runs.domain import Happening, Leaving, Loop, Node, NodeFilter, Progress, Run, RunFilter, Wanted, Wish
 from pf_pipeline.runs.rows import life_of, node_of, order_of, told, value_of
 from pf_pipeline.runs.states import NODE_OVER, NodeState, RunState
 from pf_pipeline.runs.store import Place, Turn
@@ -122,8 +122,21 @@ class PostgresRunStore:
     async def expired(self, view: View, until: datetime, limit: int) -> Sequence[Run]:
         return [_run(row) for row in await rows(view).fetch(self._sql["expired"], until, limit)]
 
+    async def retries_of(self, view: View, id_: str) -> Sequence[str]:
+        return [row["id"] for row in await rows(view).fetch(self._sql["retries_of"], id_)]
+
     async def remove(self, change: Change, ids: Collection[str]) -> None:
         await rows(change).execute(self._sql["remove"], list(ids))
+
+    async def leave(self, change: Change, leavings: Sequence[Leaving]) -> None:
+        values = [(each.run, each.owner, each.filesystem_id, each.path) for each in leavings]
+        await rows(change).execute(self._sql["leave"], *_columns(values, 4))
+
+    async def leavings(self, view: View, limit: int) -> Sequence[Leaving]:
+        return [Leaving(*row.values()) for row in await rows(view).fetch(self._sql["leavings"], limit)]
+
+    async def clear(self, change: Change, runs: Collection[str]) -> None:
+        await rows(change).execute(self._sql["clear"], list(runs))
 
 
 def _some(values: Collection[str]) -> Sequence[str] | None:

@@ -5,14 +5,17 @@ Methods that take a `Change` are one step of it: whoever calls them holds the lo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from paddleflow.problems import NodeNotFound, PermissionDenied, RunInUse, RunNotFound, RunStateConflict
 from pf_kit.principal import Principal
 from pf_kit.unit import Change, View
+from pf_pipeline.plans.paths import artifacts_folder
 from pf_pipeline.runs.domain import (
+    Executor,
     Happening,
+    Leaving,
     Node,
     Order,
     Run,
@@ -86,16 +89,24 @@ class Runs:
         run = await self.get(change, caller, id_)
         if run.life.state not in RUN_OVER:
             raise RunStateConflict(f"run {id_!r} is {run.life.state}; stop it, and wait until it is over")
-        if keep_if_used and (users := await self._traces.used_by(change, id_)):
+        if keep_if_used and (users := await self.used_by(change, run)):
             raise RunInUse(f"{', '.join(users[:5])} took results from run {id_!r}; delete them first, or do not ask")
-        await self._store.remove(change, [id_])
-        await self._traces.forget(change, [id_])
-        change.emit(RunChanged(replace(run, version=run.version + 1), forgotten=True))
+        await self._store.leave(change, list(_leavings(run)))
+        await self.forget(change, [run])
         return run
 
+    async def forget(self, change: Change, runs: Sequence[Run]) -> None:
+        """Forgets runs that are over; their artifacts stay."""
+        ids = [run.id for run in runs]
+        await self._store.remove(change, ids)
+        await self._traces.forget(change, ids)
+        for run in runs:
+            change.emit(RunChanged(replace(run, version=run.version + 1), forgotten=True))
+
     async def used_by(self, view: View, run: Run) -> Sequence[str]:
-        """Runs that took results from a run."""
-        return await self._traces.used_by(view, run.id)
+        """Runs that took results from a run, from the cache or as they try it again."""
+        found = [*await self._traces.used_by(view, run.id), *await self._store.retries_of(view, run.id)]
+        return list(dict.fromkeys(found))
 
     async def node(self, view: View, caller: Principal, id_: str, path: str) -> Node:
         """A node of a run. Raises RunNotFound and NodeNotFound."""
@@ -136,3 +147,10 @@ class Runs:
 
 def _run(id_: str, owner: str, order: Order, life: RunLife) -> Run:
     return Run(id=id_, owner=owner, order=order, life=life)
+
+
+def _leavings(run: Run) -> Iterator[Leaving]:
+    """Where the artifacts of a run lie."""
+    order = run.order
+    if order.filesystem_id and order.executor is Executor.JOBS:
+        yield Leaving(run.id, run.owner, order.filesystem_id, artifacts_folder(order.sub_path, run.id))

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from pf_kit.unit import Change, View
-from pf_pipeline.runs.domain import Happening, Loop, Node, NodeFilter, Progress, Run, RunFilter, Wish
+from pf_pipeline.runs.domain import Happening, Leaving, Loop, Node, NodeFilter, Progress, Run, RunFilter, Wish
 
 Place = tuple[int, int, str]
 """Where a node stands in a list of nodes: its place in the document, its iteration, its path."""
@@ -85,5 +85,17 @@ class RunStore(Protocol):
     async def expired(self, view: View, until: datetime, limit: int) -> Sequence[Run]:
         """Runs that were over at a time, oldest first."""
 
+    async def retries_of(self, view: View, id_: str) -> Sequence[str]:
+        """Ids of the runs that try a run again, and have taken over what it did."""
+
     async def remove(self, change: Change, ids: Collection[str]) -> None:
         """Forgets runs with all that belongs to them."""
+
+    async def leave(self, change: Change, leavings: Sequence[Leaving]) -> None:
+        """Keeps what is to be removed of runs that are forgotten."""
+
+    async def leavings(self, view: View, limit: int) -> Sequence[Leaving]:
+        """What is still to be removed."""
+
+    async def clear(self, change: Change, runs: Collection[str]) -> None:
+        """Notes that it is removed."""

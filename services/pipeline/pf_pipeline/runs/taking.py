@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from hashlib import sha256
 
 from paddleflow.problems import PermissionDenied
 from pf_kit.principal import Principal
 from pf_pipeline.documents.model import Mount, Strategy
-from pf_pipeline.documents.reading import Reading, read
+from pf_pipeline.documents.reading import read
 from pf_pipeline.plans.domain import Plan, Planned, PlannedDag
+from pf_pipeline.plans.paths import ground
 from pf_pipeline.plans.planning import plan
 from pf_pipeline.plans.requests import Given, Request
 from pf_pipeline.runs.domain import Executor, Order
 from pf_pipeline.runs.ports import Documents, Filesystems, Found, Wanted
 
-PLANS_KEPT = 64
-"""Plans that were made last; that of a document with 10,000 nodes takes some 30 MB."""
+MOST_KEPT = 4 * 2**20
+"""Characters of all documents whose plans are kept: a plan takes some thirty times as many bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,20 +42,26 @@ class Plans:
     """Plans of orders. Those that were made last are kept: whoever drives a run wants the plan that taking it made."""
 
     def __init__(self) -> None:
-        self._read = lru_cache(PLANS_KEPT)(read)
-        self._known: dict[str, Plan] = {}
-
-    def read(self, text: str) -> Reading:
-        return self._read(text)
+        self._known: dict[str, tuple[Plan, int]] = {}
+        """Plans by their keys, with the sizes of their documents."""
 
     def plan(self, order: Order) -> Plan:
         """The plan of an order. Raises DocumentInvalid, but not for an order that was accepted."""
         key = _key(order)
-        if key not in self._known:
-            while len(self._known) >= PLANS_KEPT:
-                del self._known[next(iter(self._known))]
-            self._known[key] = plan(self.read(order.document), request_of(order))
-        return self._known[key]
+        known = self._known.get(key)
+        if known is None:
+            known = plan(read(order.document), request_of(order)), len(order.document)
+            self._known[key] = known
+            self._drop_oldest()
+        return known[0]
+
+    def _drop_oldest(self) -> None:
+        """Keeps the last one in any case."""
+        size = sum(size for _, size in self._known.values())
+        for key in list(self._known)[:-1]:
+            if size <= MOST_KEPT:
+                return
+            size -= self._known.pop(key)[1]
 
 
 def _key(order: Order) -> str:
@@ -85,7 +92,8 @@ class Taking:
         """The order of a user, and its plan. Raises what CreateRun's contract lists."""
         found = await self._documents.find(owner, draft.wanted)
         bare = _order(draft, found)
-        made = self._plans.plan(bare)
+        # A large document takes a second, in which others want to be served.
+        made = await asyncio.to_thread(self._plans.plan, bare)
         mounts = await self._mounts(owner, made)
         main = made.main_fs.name if made.main_fs else ""
         order = Order(
@@ -98,6 +106,7 @@ class Taking:
             parameters=draft.parameters,
             filesystem=main,
             filesystem_id=mounts.get(main, ""),
+            sub_path=ground(made.main_fs, "").sub_path,
             mounts=mounts,
             docker_env=draft.docker_env,
             disabled=draft.disabled,
@@ -105,7 +114,7 @@ class Taking:
             executor=draft.executor,
             fresh=draft.fresh,
         )
-        return order, self._plans.plan(order)
+        return order, await asyncio.to_thread(self._plans.plan, order)
 
     async def _mounts(self, owner: str, made: Plan) -> Mapping[str, str]:
         """Ids of the filesystems of a plan, each of which the user may use as it is to be used."""

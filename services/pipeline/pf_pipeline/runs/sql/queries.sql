@@ -128,5 +128,19 @@ select number, run, wanted, path, by, comment from wishes where number > $1 orde
 -- forget_wishes --
 delete from wishes where number = any ($1)
 
+-- retries_of --
+select id from runs where body->>'retry_of' = $1 and body->>'retry_of' <> '' order by number
+
+-- leave --
+insert into leavings (run, owner, filesystem, path)
+select * from unnest($1::text[], $2::text[], $3::text[], $4::text[])
+on conflict (run) do nothing
+
+-- leavings --
+select run, owner, filesystem, path from leavings order by run limit $1
+
+-- clear --
+delete from leavings where run = any ($1)
+
 -- remove --
 delete from runs where id = any ($1)

@@ -24,6 +24,7 @@ create unique index runs_number on runs (number);
 create index runs_owner on runs (owner, number);
 create index runs_schedule on runs (schedule, number) where schedule <> '';
 create index runs_pipeline on runs (pipeline, number) where pipeline <> '';
+create index runs_retries on runs ((body->>'retry_of')) where body->>'retry_of' <> '';
 
 create table run_lives (
     id text collate "C" primary key references runs on delete cascade,
@@ -74,6 +75,14 @@ create table happenings (
     primary key (run, number)
 );
 comment on table happenings is 'What happened in runs.';
+
+create table leavings (
+    run text collate "C" primary key,
+    owner text collate "C" not null,
+    filesystem text collate "C" not null,
+    path text not null
+);
+comment on table leavings is 'Artifacts of runs that are forgotten, until they are removed.';
 
 create table wishes (
     number bigint generated always as identity primary key,

@@ -1,0 +1,71 @@
+"""Removes what is left of runs that are forgotten, and forgets those that need not be kept any longer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+
+from paddleflow.problems import Problem
+from pf_kit.clock import Clock
+from pf_kit.unit import Database
+from pf_pipeline.artifacts.ports import Ask, Fault, Files, Pending
+from pf_pipeline.engine.ports import Fence
+from pf_pipeline.engine.trying import LASTING
+from pf_pipeline.runs.domain import Leaving
+from pf_pipeline.runs.service import Runs
+from pf_pipeline.runs.store import RunStore, run_lock
+
+logger = logging.getLogger(__name__)
+
+PAUSE_SECONDS = 2.0
+"""Between two looks."""
+BATCH = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tidying:
+    """What is done for runs that are over, by the instance that drives runs."""
+
+    database: Database
+    store: RunStore
+    runs: Runs
+    files: Files
+    fence: Fence
+    clock: Clock
+    kept: timedelta
+    """How long a run is kept when it is over."""
+
+    async def run(self) -> None:
+        """Goes on until it is cancelled."""
+        while True:
+            try:
+                await self.step()
+            except Problem as problem:
+                logger.warning("it is tidied up later", extra={"detail": problem.message})
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    async def step(self) -> None:
+        """Removes some files, and forgets some runs."""
+        for leaving in await self.store.leavings(self.database.newest, BATCH):
+            if await self._is_gone(leaving):
+                async with self.database.change() as change:
+                    await self.fence(change)
+                    await self.store.clear(change, [leaving.run])
+        expired = await self.store.expired(self.database.newest, self.clock.now() - self.kept, BATCH)
+        if expired:
+            async with self.database.change(*(run_lock(run.id) for run in expired)) as change:
+                await self.fence(change)
+                await self.runs.forget(change, expired)
+
+    async def _is_gone(self, leaving: Leaving) -> bool:
+        """True if there is nothing left, or nothing that could be removed: its filesystem may be gone."""
+        try:
+            (told,) = await self.files.remove(Ask(leaving.owner, leaving.filesystem_id), [leaving.path])
+        except LASTING as problem:
+            logger.info("artifacts stay", extra={"run": leaving.run, "detail": problem.message})
+            return True
+        if isinstance(told, Fault):
+            logger.info("artifacts stay", extra={"run": leaving.run, "detail": told.problem.message})
+        return not isinstance(told, Pending)

@@ -1,0 +1,1 @@
+"""Where parts of this service meet that do not know each other."""
