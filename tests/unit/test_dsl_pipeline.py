@@ -14,6 +14,7 @@ import yaml
 
 import paddleflow
 import paddleflow.pipeline
+from paddleflow.auth.v1 import auth_pb2
 from paddleflow.common.exception import PaddleFlowSDKException
 from paddleflow.pipeline import DAG, ContainerStep, Parameter, Pipeline
 from paddleflow.pipeline.dsl.utils.consts import ENTRY_POINT_NAME, PipelineDSLError
@@ -37,6 +38,11 @@ def config(fake: FakePaddleFlow, plain_environment: None, tmp_path: Path) -> Pat
     file = tmp_path / "paddleflow.ini"
     file.write_text("\n".join([*lines, ""]))
     return file
+
+
+def login(fake: FakePaddleFlow) -> str:
+    with paddleflow.connect(fake.address, user="root", password=PASSWORD) as connected:
+        return connected.tokens.log_in().secret
 
 
 def test_a_run_is_asked_for_with_the_document(fake: FakePaddleFlow, config: Path) -> None:
@@ -91,6 +97,13 @@ def test_pipelines_are_registered_and_get_versions(fake: FakePaddleFlow, config:
     assert yaml.safe_load(create.source.document) == yaml.safe_load(update.source.document) == pipeline.compile()
 
 
+def test_a_token_of_the_configuration_is_enough(fake: FakePaddleFlow, config: Path) -> None:
+    text = config.read_text()
+    config.write_text(text.replace(f"password = {PASSWORD}", f"token = {login(fake)}"))
+    assert meal().run(config) == (True, "run-000001")
+    assert len(fake.world.asked(auth_pb2.LoginRequest)) == 1
+
+
 def test_what_a_server_refuses_is_an_answer(fake: FakePaddleFlow, config: Path) -> None:
     fake.world.document_problems = [pipeline_pb2.Problem(path="name", message="is taken", line=1, column=7)]
     assert meal().run(config) == (False, "name: is taken (line 1, column 7)")
@@ -101,7 +114,7 @@ def test_who_cannot_log_in_is_told(fake: FakePaddleFlow, config: Path) -> None:
     with pytest.raises(PaddleFlowSDKException, match=r"root cannot log in at .*password is wrong"):
         meal().run(config)
     config.write_text("[user]\nname = root\n")
-    with pytest.raises(PaddleFlowSDKException, match="no user with a password in"):
+    with pytest.raises(PaddleFlowSDKException, match="neither a password nor a token"):
         meal().run(config)
     with pytest.raises(PaddleFlowSDKException, match="there is no file"):
         meal().run(config.parent / "none.ini")
