@@ -63,7 +63,7 @@ def test_too_many_problems_are_counted() -> None:
         ("dockerenv: x", "did you mean docker_env?"),
         ("loopArgumnt: [1]", "did you mean loopArgument?"),
         ("retries: 3", "did you mean retry?"),
-        ("colour: ~", "there are"),
+        ("zzz: ~", "there are"),
     ],
 )
 def test_an_unknown_key_is_refused_with_the_nearest(key: str, hint: str) -> None:

@@ -219,3 +219,16 @@ def test_json_has_the_same_keys_in_camel_case() -> None:
 def test_an_empty_loop_is_a_loop() -> None:
     made = planned("{name: t, entry_points: {a: {command: x, loop_argument: []}, b: {command: x, loop_argument: }}}")
     assert (step(made, "a").loop, step(made, "b").loop) == ((), None)
+
+
+def test_a_step_may_be_placed_by_keys_of_its_own() -> None:
+    made = planned("""
+name: placed
+queue: far
+entry_points:
+  a: {command: x, queue: near, flavour: large, jobType: single, env: {PF_JOB_FLAVOUR: small}}
+  b: {distributed_jobs: {framework: paddle, members: [{role: worker, replicas: 2, flavour: {name: large}}]}}
+""")
+    assert step(made, "a").env == {"PF_JOB_QUEUE_NAME": "near", "PF_JOB_FLAVOUR": "small", "PF_JOB_TYPE": "single"}
+    assert step(made, "b").env == {"PF_JOB_QUEUE_NAME": "far"}
+    assert step(made, "b").job["framework"] == "paddle"

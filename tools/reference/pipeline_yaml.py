@@ -61,6 +61,11 @@ STEP: Mapping[str, Key] = {
         f"{', '.join(f'`{name}`' for name in keys.JOB_FIELDS)}. Templates in it are as in `command`; "
         "one that stands alone keeps its type.",
     ),
+    "distributed_job": Key("object", "none", "The same as `job`."),
+    "distributed_jobs": Key("object", "none", "The same as `job`."),
+    "flavour": Key("text", "none", "The same as `env: {PF_JOB_FLAVOUR: …}`."),
+    "queue": Key("text", "none", "The same as `env: {PF_JOB_QUEUE_NAME: …}`."),
+    "job_type": Key("text", "none", "The same as `env: {PF_JOB_TYPE: …}`."),
     "reference": Key("object", "none", "`{component: NAME}`: see [references](#references)."),
 }
 PLACES: Sequence[tuple[str, str, Mapping[str, str], Mapping[str, Key]]] = (

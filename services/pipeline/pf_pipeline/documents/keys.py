@@ -30,7 +30,22 @@ def _keys(names: Iterable[str]) -> dict[str, str]:
 
 _COMPONENT = ("type", "deps", "parameters", "artifacts")
 _REPEATED = (*_COMPONENT, "condition", "loop_argument", "max_parallel")
-_OWN = ("command", "docker_env", "env", "cache", "extra_fs", "retry", "timeout", "pending_timeout", "approval")
+_PLACED = ("flavour", "queue", "job_type")
+"""What places a job, of a step or of all."""
+_OWN = (
+    *_PLACED,
+    "distributed_job",
+    "distributed_jobs",
+    "command",
+    "docker_env",
+    "env",
+    "cache",
+    "extra_fs",
+    "retry",
+    "timeout",
+    "pending_timeout",
+    "approval",
+)
 
 DAG = _keys((*_REPEATED, "entry_points"))
 REFERENCE = _keys((*_COMPONENT, "reference"))
@@ -39,7 +54,7 @@ HANDLER = STEP | {"when": "when"}
 DOCUMENT = _keys(
     (
         *("name", "docker_env", "entry_points", "components", "cache", "parallelism", "disabled", "failure_options"),
-        *("post_process", "fs_options", "env", "semaphores", "on_exit", "notify", "flavour", "queue", "job_type"),
+        *("post_process", "fs_options", "env", "semaphores", "on_exit", "notify", *_PLACED),
         *("fs_name", "username", "desc"),
     )
 )

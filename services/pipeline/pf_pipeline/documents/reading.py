@@ -31,7 +31,7 @@ LIMITS = Limits(bytes=4 * 2**20, values=500_000, repeated=8 * 2**20, depth=100)
 """A hundred levels are those of 48 DAGs in one another."""
 PARALLELISM = 10
 _PLACED = {"flavour": "PF_JOB_FLAVOUR", "queue": "PF_JOB_QUEUE_NAME", "job_type": "PF_JOB_TYPE"}
-"""Variables that place the jobs of all steps, by the keys that set them."""
+"""Variables that place jobs, by the keys that set them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def _document(reader: Reader, node: Node) -> Document:
         entry_points=_components(reader, told.get("entry_points"), "entry_points"),
         components=_components(reader, told.get("components"), "components"),
         docker_env=reader.text(told.get("docker_env"), "docker_env"),
-        env=_placed(reader, told) | reader.texts(told.get("env"), "env"),
+        env=_variables(reader, told, ""),
         cache=reader.cache(told.get("cache"), "cache"),
         parallelism=reader.number(told.get("parallelism"), "parallelism", none=PARALLELISM, least=0) or PARALLELISM,
         disabled=reader.names(told.get("disabled"), "disabled"),
@@ -92,9 +92,11 @@ def _document(reader: Reader, node: Node) -> Document:
     )
 
 
-def _placed(reader: Reader, told: Mapping[str, Node]) -> dict[str, str]:
-    texts = {variable: reader.text(told.get(key), key) for key, variable in _PLACED.items()}
-    return {variable: text for variable, text in texts.items() if text}
+def _variables(reader: Reader, told: Mapping[str, Node], place: str) -> dict[str, str]:
+    """Those that keys of their own set, unless they are set themselves."""
+    texts = {variable: reader.text(told[key], f"{place}{key}") for key, variable in _PLACED.items() if key in told}
+    own = reader.texts(told.get("env"), f"{place}env")
+    return {**{variable: text for variable, text in texts.items() if text}, **own} if texts else own
 
 
 def _strategy(reader: Reader, node: Node | None) -> Strategy:
@@ -162,7 +164,7 @@ def _step(reader: Reader, name: str, node: Node, path: str, known: Mapping[str, 
         **_repeated(reader, name, told, artifacts, path),
         command=reader.text(told.get("command"), f"{path}.command"),
         docker_env=reader.text(told.get("docker_env"), f"{path}.docker_env"),
-        env=reader.texts(told.get("env"), f"{path}.env"),
+        env=_variables(reader, told, f"{path}."),
         outputs=reader.names(artifacts.get("output"), f"{path}.artifacts.output"),
         cache=reader.cache(told.get("cache"), f"{path}.cache"),
         extra_fs=reader.mounts(told.get("extra_fs"), f"{path}.extra_fs"),
@@ -175,8 +177,17 @@ def _step(reader: Reader, name: str, node: Node, path: str, known: Mapping[str, 
             result: reader.result(each, below(f"{path}.results", result))
             for result, each in reader.mapping(told.get("results"), f"{path}.results").items()
         },
-        job=reader.job(told.get("job"), f"{path}.job"),
+        job=_job(reader, told, path),
     )
+
+
+def _job(reader: Reader, told: Mapping[str, Node], path: str) -> dict[str, object]:
+    """What a step says of its job, also by the names that this once had."""
+    found: dict[str, object] = {}
+    for key in ("distributed_job", "distributed_jobs", "job"):
+        if key in told:
+            found |= reader.job(told[key], f"{path}.{key}")
+    return found
 
 
 def _dag(reader: Reader, name: str, node: Node, path: str) -> Dag:

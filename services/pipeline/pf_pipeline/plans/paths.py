@@ -29,7 +29,9 @@ class Ground:
 
     def seen(self, paths: str) -> str:
         """Paths of the filesystem as a step sees them."""
-        return SEPARATOR.join(self._seen(path) for path in paths.split(SEPARATOR)) if paths else ""
+        if SEPARATOR in paths:
+            return SEPARATOR.join(self._seen(path) for path in paths.split(SEPARATOR))
+        return self._seen(paths) if paths else ""
 
     def _seen(self, path: str) -> str:
         below = path.removeprefix(f"{self.sub_path}/") if self.sub_path else path
