@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from pf_job.runtimes.local import files, layout
+from pf_job.runtimes.local.client import COMMAND
 from pf_job.runtimes.port import Mount
 from support.repository import ROOT
-from support.runtime_site import ended, launch, obstacle, opened, output, watched
+from support.runtime_site import close, ended, launch, local_site, obstacle, opened, output, said, watched
 from support.waiting import until
 
 
@@ -129,3 +130,27 @@ while True:
             process.wait()
         os.close(handle)
     assert oct(outside.stat().st_mode & 0o777) == "0o755"
+
+
+KEEPER = """
+import ctypes, os, sys
+from pf_job.runtimes.local.kernel import KEYCTL_NUMBERS, LIBC
+add_key = {"x86_64": 248, "aarch64": 217}[os.uname().machine]
+LIBC.syscall(KEYCTL_NUMBERS[os.uname().machine], 1, None)
+LIBC.syscall(add_key, b"user", b"pf-hush", b"value", ctypes.c_size_t(5), ctypes.c_int(-3))
+print(open("/proc/keys").read(), file=open(sys.argv[1], "w"))
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+"""Puts a key onto the ring of its session, tells of the keys it has, and becomes another program."""
+
+
+async def test_keys_of_the_session_in_which_the_runner_was_started_stay_there(shown: Path) -> None:
+    site = local_site()
+    told = shown / "keys"
+    runtime = site.runtime([sys.executable, "-P", "-c", KEEPER, str(told), *COMMAND])
+    try:
+        has = "grep -c pf-hush /proc/keys || true"
+        if not os.geteuid():
+            assert (await said(runtime, has), "pf-hush" in told.read_text()) == ("0\n", True)
+    finally:
+        await close(site, runtime)

@@ -58,7 +58,7 @@ def up(layout: Layout, foreground: bool) -> None:
 @pf.command()
 @data_option
 def down(layout: Layout) -> None:
-    """Stop everything, in good order; returns when no process is left."""
+    """Stop all services, in good order; returns when none is left. Jobs go on, and the next `pf up` finds them."""
     console = _console()
     with console.status("stopping"):
         stopped = stop(layout)

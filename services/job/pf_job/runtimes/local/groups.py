@@ -34,6 +34,11 @@ class Trees:
     def places(self) -> list[str]:
         return sorted(set(self.folders.values()))
 
+    @property
+    def mounts(self) -> list[str]:
+        """The file systems of control groups in which those lie. Who may write elsewhere there can leave its group."""
+        return sorted({_mount_of(place) for place in self.places})
+
     def make(self, leaf: str, limits: Limits) -> tuple[str, ...]:
         """Makes the groups of a replica; their folders. Raises OSError."""
         wanted = (second_version if self.unified else first_version)(limits)
@@ -60,6 +65,12 @@ class Trees:
                 _remove_soon(self.places)
             finally:
                 os._exit(0)
+
+
+def _mount_of(path: str) -> str:
+    while not os.path.ismount(path):
+        path = os.path.dirname(path)
+    return path
 
 
 def _write(folder: str, values: Sequence[tuple[str, str]]) -> None:

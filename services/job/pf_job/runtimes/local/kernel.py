@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from contextlib import suppress
 from enum import IntFlag
 
 
@@ -33,11 +34,13 @@ class Mounting(IntFlag):
 
 CLONE_NUMBERS = {"x86_64": 56, "aarch64": 220}
 PIVOT_NUMBERS = {"x86_64": 155, "aarch64": 41}
+KEYCTL_NUMBERS = {"x86_64": 250, "aarch64": 219}
 MOUNT_SETATTR = 442
 SIGCHLD = 17
 AT_FDCWD = -100
 AT_RECURSIVE = 0x8000
 MNT_DETACH = 2
+KEYCTL_JOIN_SESSION_KEYRING = 1
 PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
@@ -135,6 +138,15 @@ def become_subreaper() -> None:
 def forbid_new_privileges() -> None:
     """From here on no program gets more rights than this process has, whatever its file says."""
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
+
+
+def leave_keys() -> None:
+    """From here on the keys that the kernel holds for the session in which this process was started are not its own."""
+    number = KEYCTL_NUMBERS.get(os.uname().machine)
+    # Where nobody may use keys, there are none to leave.
+    if number is not None:
+        with suppress(OSError):
+            _syscall(number, "keys", ctypes.c_long(KEYCTL_JOIN_SESSION_KEYRING), ctypes.c_char_p(None))
 
 
 def forbid_inspection() -> None:

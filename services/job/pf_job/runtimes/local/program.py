@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from pf_job.runtimes.local import groups
-from pf_job.runtimes.local.kernel import forbid_new_privileges
+from pf_job.runtimes.local.kernel import forbid_new_privileges, leave_keys
 
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
@@ -81,6 +81,7 @@ def _connect(log: int) -> None:
 
 def _give_up_rights(program: Program) -> None:
     if program.uid is not None:
+        leave_keys()
         os.setgroups([])
         if program.most_processes is not None:
             resource.setrlimit(resource.RLIMIT_NPROC, (program.most_processes, program.most_processes))

@@ -132,7 +132,7 @@ class Starter:
                 leaf=layout.leaf_of(order.name),
                 base=f"{site.data}/{layout.ROOT}",
                 hidden=(site.data, *site.hidden),
-                sealed=tuple(site.trees.places) if uid is None else (),
+                sealed=tuple(site.trees.mounts) if uid is None else (),
                 users="" if uid is None else self._accounts.file(uid, order.tenant),
                 namespaces=site.containment.namespaces,
                 files_limit=site.files_limit,
