@@ -28,7 +28,7 @@ def question_of(run: Run, plan: Plan, wanted: Judge | ReadResults) -> Question:
     return Question(
         by=NodeKey(run.id, node.path),
         component=component(node.path),
-        shelf=Shelf(run.owner, run.order.filesystem_id, _origin(run, plan, planned)),
+        shelf=shelf_of(run, plan, planned),
         parts=_parts(run, plan, wanted),
         user=run.owner,
         mode=cache.mode or CacheMode.CONTENT,
@@ -41,6 +41,11 @@ def question_of(run: Run, plan: Plan, wanted: Judge | ReadResults) -> Question:
 def component(path: str) -> str:
     """The path of a node in its document, without iterations."""
     return ".".join(part.partition("[")[0] for part in path.split("."))
+
+
+def shelf_of(run: Run, plan: Plan, planned: PlannedStep) -> Shelf:
+    """Where results of a step are looked for."""
+    return Shelf(run.owner, run.order.filesystem_id, _origin(run, plan, planned))
 
 
 def _origin(run: Run, plan: Plan, planned: PlannedStep) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pf_pipeline.documents.model import Strategy
 from pf_pipeline.engine.core.machine import KINDS, PREFIXES, is_wanted
 from pf_pipeline.engine.core.state import Phase
+from pf_pipeline.engine.questions import component
 from pf_pipeline.plans.domain import Kind, Plan, Planned, PlannedDag
 from pf_pipeline.runs.domain import Node, NodeFilter, Progress, Run, Waiting
 from pf_pipeline.runs.states import NodeState, RunState, Stop
@@ -71,23 +72,17 @@ def dag_frames(plan: Plan, nodes: Iterable[Node]) -> Iterable[Frame]:
     for node in nodes:
         planned = component_at(plan, node.path) if node.kind is Kind.DAG else None
         if isinstance(planned, PlannedDag):
-            bare = ".".join(names_of(node.path))
-            yield Frame(f"{node.path}.", f"{bare}.", Kind.STEP, planned.children, node.path)
+            yield Frame(f"{node.path}.", f"{component(node.path)}.", Kind.STEP, planned.children, node.path)
 
 
 def component_at(plan: Plan, path: str) -> Planned | None:
     """The component of a path of the main phase."""
     level: Mapping[str, Planned] = plan.entry_points
     found: Planned | None = None
-    for name in names_of(path):
+    for name in component(path).split("."):
         found = level.get(name)
         level = found.children if isinstance(found, PlannedDag) else {}
     return found
-
-
-def names_of(path: str) -> list[str]:
-    """The names in a path, without iterations."""
-    return [part.partition("[")[0] for part in path.split(".")]
 
 
 def is_halting(run: Run, plan: Plan, phase: Phase, first_bad: Node | None) -> bool:
@@ -121,31 +116,31 @@ def asked(chosen: Iterable[Component], places: Mapping[str, int]) -> Mapping[str
     return found
 
 
-def unbegun(run: Run, component: Component, progress: Mapping[str, Progress]) -> Node | None:
+def unbegun(run: Run, one: Component, progress: Mapping[str, Progress]) -> Node | None:
     """What has not begun of a component; one node stands for all its iterations. None if there is nothing."""
-    own = progress[component.path]
+    own = progress[one.path]
     if own.kept >= max(1, own.items or 0):
         return None
     left = (own.items or 1) - own.kept
     message = f"{left} iterations have not begun" if left > 1 else ""
-    return node_of(run, component, progress, own.gap, message)
+    return node_of(run, one, progress, own.gap, message)
 
 
-def node_of(run: Run, component: Component, progress: Mapping[str, Progress], iteration: int, message: str) -> Node:
+def node_of(run: Run, one: Component, progress: Mapping[str, Progress], iteration: int, message: str) -> Node:
     """A node of which nothing is kept."""
-    planned = component.planned
-    waiting_on = tuple(name for name, path in component.deps.items() if not progress[path].is_over)
+    planned = one.planned
+    waiting_on = tuple(name for name, path in one.deps.items() if not progress[path].is_over)
     return Node(
         run=run.id,
-        path=component.path_of(iteration),
-        kind=Kind.DAG if isinstance(planned, PlannedDag) else component.frame.kind,
-        parent=component.frame.parent,
+        path=one.path_of(iteration),
+        kind=Kind.DAG if isinstance(planned, PlannedDag) else one.frame.kind,
+        parent=one.frame.parent,
         name=planned.name,
         reference=planned.reference,
         deps=planned.deps,
-        place=component.place,
+        place=one.place,
         iteration=iteration,
-        iterations=progress[component.path].items or 0,
+        iterations=progress[one.path].items or 0,
         state=NodeState.PENDING,
         message=message,
         waiting=Waiting.DEPENDENCIES if waiting_on else _waiting(run),
