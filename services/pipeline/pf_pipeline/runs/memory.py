@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -25,6 +26,12 @@ class MemoryRunStore:
         )
         tables(change).table("runs")[run.id] = added
         return added
+
+    async def new_ids(self, change: Change, count: int) -> Sequence[str]:
+        return [await self.new_id(change) for _ in range(count)]
+
+    async def add_all(self, change: Change, runs: Sequence[Run]) -> Sequence[Run]:
+        return [await self.add(change, run) for run in runs]
 
     async def runs(self, view: View, ids: Collection[str]) -> Sequence[Run]:
         return [run for id_, run in _runs(view).items() if id_ in ids]
@@ -72,6 +79,10 @@ class MemoryRunStore:
         number = _next(change, "wishes_given")
         tables(change).table("wishes")[number] = replace(wish, number=number)
 
+    async def wish_all(self, change: Change, wishes: Sequence[Wish]) -> None:
+        for wish in wishes:
+            await self.wish(change, wish)
+
     async def wishes(self, view: View, after: int, limit: int) -> Sequence[Wish]:
         wishes: dict[int, Wish] = tables(view).table("wishes")
         return [wishes[number] for number in sorted(wishes) if number > after][:limit]
@@ -83,6 +94,10 @@ class MemoryRunStore:
     async def active_of(self, view: View, schedule: str) -> Sequence[str]:
         unfinished = await self.unfinished(view)
         return [id_ for id_ in unfinished if _runs(view)[id_].order.schedule_id == schedule]
+
+    async def active_counts(self, view: View, schedules: Collection[str]) -> Mapping[str, int]:
+        unfinished = await self.unfinished(view)
+        return Counter(of for id_ in unfinished if (of := _runs(view)[id_].order.schedule_id) in schedules)
 
     async def expired(self, view: View, until: datetime, limit: int) -> Sequence[Run]:
         over = ((run.life.finish_time, run) for run in _runs(view).values())

@@ -45,6 +45,17 @@ class PostgresRunStore:
         )
         return replace(run, number=number, version=version, update_time=change.time)
 
+    async def new_ids(self, change: Change, count: int) -> Sequence[str]:
+        return [f"run-{row['number']:06d}" for row in await rows(change).fetch(self._sql["new_ids"], count)]
+
+    async def add_all(self, change: Change, runs: Sequence[Run]) -> Sequence[Run]:
+        columns = _columns((_whole(run) for run in runs), 11)
+        found = {row["id"]: row for row in await rows(change).fetch(self._sql["add_all"], *columns, change.time)}
+        return [
+            replace(run, number=found[run.id]["number"], version=found[run.id]["version"], update_time=change.time)
+            for run in runs
+        ]
+
     async def runs(self, view: View, ids: Collection[str]) -> Sequence[Run]:
         return [_run(row) for row in await rows(view).fetch(self._sql["runs"], list(ids))]
 
@@ -100,6 +111,10 @@ class PostgresRunStore:
     async def wish(self, change: Change, wish: Wish) -> None:
         await rows(change).execute(self._sql["wish"], wish.run, wish.wanted, wish.path, wish.by, wish.comment)
 
+    async def wish_all(self, change: Change, wishes: Sequence[Wish]) -> None:
+        told_of = ((each.run, each.wanted, each.path, each.by, each.comment) for each in wishes)
+        await rows(change).execute(self._sql["wish_all"], *_columns(told_of, 5))
+
     async def wishes(self, view: View, after: int, limit: int) -> Sequence[Wish]:
         return [
             Wish(
@@ -118,6 +133,10 @@ class PostgresRunStore:
 
     async def active_of(self, view: View, schedule: str) -> Sequence[str]:
         return [row["id"] for row in await rows(view).fetch(self._sql["active_of"], schedule)]
+
+    async def active_counts(self, view: View, schedules: Collection[str]) -> Mapping[str, int]:
+        found = await rows(view).fetch(self._sql["active_counts"], list(schedules))
+        return {row["schedule"]: row["runs"] for row in found}
 
     async def expired(self, view: View, until: datetime, limit: int) -> Sequence[Run]:
         return [_run(row) for row in await rows(view).fetch(self._sql["expired"], until, limit)]
@@ -141,6 +160,24 @@ class PostgresRunStore:
 
 def _some(values: Collection[str]) -> Sequence[str] | None:
     return sorted(values) or None
+
+
+def _whole(run: Run) -> Sequence[object]:
+    """The values of the query `add_all`, in its order."""
+    order, life = run.order, run.life
+    return (
+        run.id,
+        run.owner,
+        order.title,
+        order.filesystem,
+        order.schedule_id,
+        order.source.pipeline_id,
+        order.document,
+        told(replace(order, document="")),
+        life.state,
+        life.finish_time,
+        told(life),
+    )
 
 
 def _saved(turns: Sequence[Turn], time: datetime) -> Sequence[object]:

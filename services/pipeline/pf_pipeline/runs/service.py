@@ -65,6 +65,27 @@ class Runs:
         change.emit(RunChanged(run, born=True))
         return run
 
+    async def create_all(self, change: Change, orders: Sequence[tuple[str, Order]]) -> Sequence[Run]:
+        """Keeps new runs of owners, which begin at once."""
+        life = RunLife(create_time=change.time)
+        added = await self._add_all(change, [(owner, order, life) for owner, order in orders])
+        await self._store.wish_all(change, [Wish(run=run.id, wanted=Wanted.BEGIN, by=run.owner) for run in added])
+        return added
+
+    async def create_all_skipped(self, change: Change, orders: Sequence[tuple[str, Order, str]]) -> Sequence[Run]:
+        """Keeps the records of runs of owners that schedules have passed over, and why."""
+        bare = RunLife(create_time=change.time, state=RunState.SKIPPED, finish_time=change.time)
+        lives = [(owner, order, replace(bare, message=why)) for owner, order, why in orders]
+        return await self._add_all(change, lives)
+
+    async def _add_all(self, change: Change, new: Sequence[tuple[str, Order, RunLife]]) -> Sequence[Run]:
+        ids = await self._store.new_ids(change, len(new))
+        runs = [_run(id_, owner, order, life) for id_, (owner, order, life) in zip(ids, new, strict=True)]
+        added = await self._store.add_all(change, runs)
+        for run in added:
+            change.emit(RunChanged(run, born=True))
+        return added
+
     async def create_skipped(self, change: Change, owner: str, order: Order, why: str) -> Run:
         """Keeps the record of a run that a schedule has passed over."""
         life = RunLife(create_time=change.time, state=RunState.SKIPPED, message=why, finish_time=change.time)

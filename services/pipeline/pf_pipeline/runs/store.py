@@ -43,6 +43,12 @@ class RunStore(Protocol):
     async def add(self, change: Change, run: Run) -> Run:
         """Keeps a new run; returns it with its version and number."""
 
+    async def new_ids(self, change: Change, count: int) -> Sequence[str]:
+        """Ids that no run ever had."""
+
+    async def add_all(self, change: Change, runs: Sequence[Run]) -> Sequence[Run]:
+        """Keeps new runs at once; returns them with their versions and numbers."""
+
     async def runs(self, view: View, ids: Collection[str]) -> Sequence[Run]:
         """The runs of these ids that there are, in no order."""
 
@@ -73,6 +79,9 @@ class RunStore(Protocol):
     async def wish(self, change: Change, wish: Wish) -> None:
         """Keeps what somebody wants."""
 
+    async def wish_all(self, change: Change, wishes: Sequence[Wish]) -> None:
+        """Keeps what is wanted of many runs."""
+
     async def wishes(self, view: View, after: int, limit: int) -> Sequence[Wish]:
         """What is wanted, oldest first, with numbers above one."""
 
@@ -81,6 +90,9 @@ class RunStore(Protocol):
 
     async def active_of(self, view: View, schedule: str) -> Sequence[str]:
         """Ids of the runs of a schedule that are not over, oldest first."""
+
+    async def active_counts(self, view: View, schedules: Collection[str]) -> Mapping[str, int]:
+        """How many runs of schedules are not over, by schedule; none have no entry."""
 
     async def expired(self, view: View, until: datetime, limit: int) -> Sequence[Run]:
         """Runs that were over at a time, oldest first."""

@@ -3,6 +3,42 @@
 -- new_id --
 select nextval('run_ids')
 
+-- new_ids --
+select nextval('run_ids') as number from generate_series(1, $1)
+
+-- add_all --
+-- Many runs in one statement: schedules make them all at once.
+with given as (
+    select *
+    from unnest(
+        $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+        $10::timestamptz[], $11::text[]
+    ) with ordinality
+        as each (id, owner, name, filesystem, schedule, pipeline, document, body, state, finish_time, life, place)
+), made as (
+    insert into runs (id, owner, name, filesystem, schedule, pipeline, document, body)
+    select id, owner, name, filesystem, schedule, pipeline, document, body::jsonb from given order by place
+    returning id, number
+), lives as (
+    insert into run_lives (id, state, finish_time, body, update_time, version)
+    select id, state, finish_time, life::jsonb, $12, nextval('run_version') from given order by place
+    returning id, version
+)
+select made.id, made.number, lives.version from made join lives using (id)
+
+-- wish_all --
+insert into wishes (run, wanted, path, by, comment)
+select run, wanted, path, by, comment
+from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) with ordinality
+    as given (run, wanted, path, by, comment, place)
+order by place
+
+-- active_counts --
+select schedule, count(*) as runs
+from runs join run_lives using (id)
+where schedule = any ($1) and run_lives.state in ('initiating', 'pending', 'running', 'terminating')
+group by schedule
+
 -- add_run --
 insert into runs (id, owner, name, filesystem, schedule, pipeline, document, body)
 values ($1, $2, $3, $4, $5, $6, $7, $8::text::jsonb)
