@@ -19,15 +19,12 @@ from pf_pipeline.runs.service import Runs
 from pf_pipeline.runs.states import RunState
 from pf_pipeline.runs.store import RunStore
 from pf_pipeline.runs.taking import Draft, Taking
-from pf_pipeline.schedules.domain import Schedule, ScheduleFilter, ScheduleState
+from pf_pipeline.schedules.domain import Schedule
 from pf_pipeline.schedules.ports import Wanted
 from pf_pipeline.schedules.store import ScheduleStore
 
 AT_ONCE = 16
 """Orders that are made at one time."""
-UNDER_WAY = frozenset({ScheduleState.RUNNING, ScheduleState.PAUSED})
-MOST_TOLD = 20
-"""Schedules that are named to whoever wants to forget a pipeline."""
 WITHOUT_RESULT = frozenset({RunState.FAILED, RunState.TERMINATED})
 
 
@@ -57,18 +54,15 @@ class ScheduledRuns:
         return refused
 
     async def make(self, change: Change, wanted: Sequence[Wanted]) -> Sequence[str]:
-        made = [await self.runs.create(change, each.schedule.owner, self._order_of(each)) for each in wanted]
-        return [run.id for run in made]
+        orders = [(each.schedule.owner, self._order_of(each)) for each in wanted]
+        return [run.id for run in await self.runs.create_all(change, orders)]
 
     async def pass_over(self, change: Change, wanted: Sequence[Wanted]) -> Sequence[str]:
-        made = [
-            await self.runs.create_skipped(change, each.schedule.owner, self._order_of(each), each.why)
-            for each in wanted
-        ]
-        return [run.id for run in made]
+        orders = [(each.schedule.owner, self._order_of(each), each.why) for each in wanted]
+        return [run.id for run in await self.runs.create_all_skipped(change, orders)]
 
     async def active(self, view: View, schedules: Collection[str]) -> Mapping[str, int]:
-        return {id_: len(await self.store.active_of(view, id_)) for id_ in schedules}
+        return await self.store.active_counts(view, schedules)
 
     async def stop_oldest(self, change: Change, schedule: str, count: int) -> None:
         for id_ in (await self.store.active_of(change, schedule))[:count]:
@@ -121,6 +115,4 @@ class PipelineUses:
     store: ScheduleStore
 
     async def of(self, view: View, pipeline_id: str, version: int) -> Sequence[str]:
-        versions = frozenset({version} if version else ())
-        chosen = ScheduleFilter(pipeline_ids=frozenset({pipeline_id}), pipeline_versions=versions, states=UNDER_WAY)
-        return [schedule.name for schedule in await self.store.page(view, chosen, 0, MOST_TOLD)]
+        return await self.store.users(view, pipeline_id, version)

@@ -86,13 +86,6 @@ class Runs:
             change.emit(RunChanged(run, born=True))
         return added
 
-    async def create_skipped(self, change: Change, owner: str, order: Order, why: str) -> Run:
-        """Keeps the record of a run that a schedule has passed over."""
-        life = RunLife(create_time=change.time, state=RunState.SKIPPED, message=why, finish_time=change.time)
-        run = await self._store.add(change, _run(await self._store.new_id(change), owner, order, life))
-        change.emit(RunChanged(run, born=True))
-        return run
-
     async def stop(self, change: Change, caller: Principal, id_: str, *, force: bool) -> Run:
         """Wants a run to end. Raises RunNotFound and RunStateConflict."""
         run = await self.get(change, caller, id_)

@@ -10,6 +10,7 @@ from paddleflow.problems import Conflict, ScheduleExists
 from pf_kit.memory import tables
 from pf_kit.unit import Change, View
 from pf_pipeline.schedules.domain import OVER, Schedule, ScheduleFilter, Tick, TickKey
+from pf_pipeline.schedules.store import MOST_USERS
 
 
 class MemoryScheduleStore:
@@ -83,7 +84,7 @@ class MemoryScheduleStore:
             if each.pipeline_id == pipeline_id
             and version in (0, each.pipeline_version)
             and each.standing.state not in OVER
-        )
+        )[:MOST_USERS]
 
 
 def _schedules(view: View) -> dict[str, Schedule]:

@@ -21,6 +21,7 @@ from pf_pipeline.schedules.domain import (
     Tick,
     TickKey,
 )
+from pf_pipeline.schedules.store import MOST_USERS
 
 
 class PostgresScheduleStore:
@@ -88,7 +89,7 @@ class PostgresScheduleStore:
         await rows(change).execute(self._sql["replace_ticks"], *_tick_columns(ticks))
 
     async def users(self, view: View, pipeline_id: str, version: int) -> Sequence[str]:
-        return [row["name"] for row in await rows(view).fetch(self._sql["users"], pipeline_id, version)]
+        return [row["name"] for row in await rows(view).fetch(self._sql["users"], pipeline_id, version, MOST_USERS)]
 
 
 def _some(values: Collection[str] | Collection[int]) -> Sequence[str | int] | None:

@@ -9,6 +9,9 @@ from typing import Protocol
 from pf_kit.unit import Change, View
 from pf_pipeline.schedules.domain import Schedule, ScheduleFilter, Tick, TickKey
 
+MOST_USERS = 20
+"""Schedules that are named to whoever wants to forget a pipeline."""
+
 
 def schedule_lock(id_: str) -> str:
     """Held by every change of a schedule, so that the order of its events is the order of commits."""
@@ -57,4 +60,6 @@ class ScheduleStore(Protocol):
         """Keeps what became of ticks, in the place of what became of them before."""
 
     async def users(self, view: View, pipeline_id: str, version: int) -> Sequence[str]:
-        """The names of schedules that are not over and run a version of a pipeline; 0 stands for any version."""
+        """Names of schedules that are not over and run a version of a pipeline, at most `MOST_USERS`; 0 stands for any
+        version.
+        """

@@ -72,3 +72,4 @@ on conflict (schedule, time) do update set run = excluded.run, skipped = exclude
 select name from schedules
 where pipeline = $1 and ($2 = 0 or pipeline_version = $2) and state in ('running', 'paused')
 order by name
+limit $3
