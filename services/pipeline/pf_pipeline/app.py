@@ -22,6 +22,7 @@ from pf_kit.mutation import Mutations
 from pf_kit.postgres.leases import fence
 from pf_kit.server import Service, ServiceServer
 from pf_kit.tls import client_tls
+from pf_pipeline.artifacts.desk import Desk
 from pf_pipeline.artifacts.domain import Table
 from pf_pipeline.artifacts.judging import Judging
 from pf_pipeline.artifacts.postgres import PostgresArtifactStore
@@ -234,12 +235,13 @@ async def _drive(settings: PipelineSettings, parts: Parts, lease: Lease) -> None
     ground, metadata = parts.ground, parts.base.member.token.metadata
     hold, inbox, database = partial(fence, lease=lease), Inbox(), parts.ground.database
     reading = Reading(files=parts.files)
+    judging = Judging(database=database, store=parts.artifacts, reading=reading, clock=ground.clock)
     library = ArtifactLibrary(
         database=database,
         store=parts.artifacts,
         files=parts.files,
-        judging=Judging(database=database, store=parts.artifacts, reading=reading, clock=ground.clock),
-        fence=hold,
+        judging=judging,
+        desk=Desk(judging, hold),
     )
     driver = Driver(
         database=database,

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 from paddleflow.problems import FileNotFound
 from pf_kit.unit import Change, Database
+from pf_pipeline.artifacts.desk import Desk
 from pf_pipeline.artifacts.domain import ArtifactEvent, CachedResult, NodeKey, Taken, Use
 from pf_pipeline.artifacts.judging import Answer, Hit, Judging, Known, Miss, Unknown, Wait
 from pf_pipeline.artifacts.ports import Ask, Fault, Files, Piece
 from pf_pipeline.artifacts.store import ArtifactStore
 from pf_pipeline.documents.model import Result, ResultKind, Value
 from pf_pipeline.engine.core.happening import Judge, Judged, Read, ReadResults, ResultsRead, Told, Verdict
-from pf_pipeline.engine.ports import Fence
 from pf_pipeline.engine.questions import question_of, uses_cache
 from pf_pipeline.engine.trying import LASTING, again
 from pf_pipeline.plans.domain import Kind, Plan
@@ -38,7 +38,7 @@ class ArtifactLibrary:
     store: ArtifactStore
     files: Files
     judging: Judging
-    fence: Fence
+    desk: Desk
     _known: dict[NodeKey, Known] = field(default_factory=dict)
     """Steps that missed the cache, whose results are to be kept."""
     _made: dict[NodeKey, CachedResult] = field(default_factory=dict)
@@ -109,10 +109,9 @@ class ArtifactLibrary:
     async def _answer(self, run: Run, plan: Plan, wanted: Judge) -> Answer:
         question = question_of(run, plan, wanted)
         try:
-            (answer,) = await again("ask the cache", lambda: self.judging.judge([question], self.fence))
+            return await again("ask the cache", lambda: self.desk.ask(question))
         except LASTING as problem:
             return Unknown(question, problem.message)
-        return answer
 
     def _judged(self, node: Node, answer: Answer) -> Judged:
         key = NodeKey(node.run, node.path)
