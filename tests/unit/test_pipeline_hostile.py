@@ -205,6 +205,20 @@ def test_bombs(name: str) -> None:
         judged(BOMBS[name])
 
 
+def test_ten_thousand_steps_take_no_longer_than_they_need() -> None:
+    """It is some 1.2 s on an idle machine; a busy one takes longer for the same."""
+    needs = [",".join(f"n{m}" for m in range(max(0, n - 3), n)) for n in range(10_000)]
+    text = NODES_OF + "".join(
+        f'  n{n}:\n    command: "echo {{{{p}}}} {{{{q}}}}"\n    deps: {deps}\n    env: {{A: b}}\n'
+        f"    parameters:\n      p: {n}\n      q: '{{{{n{max(n - 1, 0)}.p}}}}'\n"
+        for n, deps in enumerate(needs)
+        if n
+    )
+    text += "  n0: {parameters: {p: 1}}\n"
+    with at_most(5):
+        assert len(accepted(read(text), Request()).plan.entry_points) == 10_000
+
+
 def test_long_parameters_are_no_problem() -> None:
     text = f"name: t\nentry_points: {{a: {{command: '{{{{p}}}}', parameters: {{p: \"{'x' * 1_000_000}\"}}}}}}"
     with at_most(3):

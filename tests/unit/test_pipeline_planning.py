@@ -130,11 +130,36 @@ def test_parameters_of_a_request_find_their_components(given: dict[str, object],
     assert tuple(node.parameters["size"] for node in nodes) == sizes
 
 
-def test_texts_of_a_request_become_what_they_must_be() -> None:
-    text = "{name: t, entry_points: {a: {command: x, parameters: {i: {type: int, default: 1}, s: x}}}}"
-    assert step(planned(text, parameters={"s": 2.0}), "a").parameters["s"] == 2
-    with pytest.raises(DocumentInvalid, match="parameter i of the request must be int, and 'many' is no int"):
-        planned(text, parameters={"i": "many"})
+@pytest.mark.parametrize(
+    ("said", "given", "value"),
+    [
+        ("x", 2.0, 2),
+        ("x", [1.0, 2.5], (1, 2.5)),
+        ("x", "7", "7"),
+        ("{type: int, default: 1}", "12", 12),
+        ("{type: float, default: 1}", "12", 12),
+        ("{type: float, default: 1}", "1e-3", 0.001),
+        ("{type: list, default: [1]}", "[2, a]", None),
+        ("{type: list, default: [1]}", '[2, "a"]', (2, "a")),
+        ("{type: string, default: a}", 5, "5"),
+        ("{type: path, default: a}", "/b/{{PF_RUN_ID}}", "/b/{{PF_RUN_ID}}"),
+        ("{type: int, default: 1}", "many", None),
+        ("{type: path, default: a}", "b c", None),
+    ],
+)
+def test_values_of_a_request_become_what_they_must_be(said: str, given: object, value: object) -> None:
+    text = f"{{name: t, entry_points: {{a: {{command: x, parameters: {{p: {said}}}}}}}}}"
+    asked = {"p": tuple(given) if isinstance(given, list) else given}
+    if value is None:
+        with pytest.raises(DocumentInvalid, match="parameter p of the request must be"):
+            planned(text, parameters=asked)
+    else:
+        assert step(planned(text, parameters=asked), "a").parameters["p"] == value
+
+
+def test_numbers_among_variables_stay_as_they_are_written() -> None:
+    made = planned("{name: t, entry_points: {a: {command: x, env: {A: 1.0, B: 60, C: 0.10, D: true, E: ~}}}}")
+    assert step(made, "a").env == {"A": "1.0", "B": "60", "C": "0.10", "D": "true", "E": ""}
 
 
 def test_references_become_copies() -> None:

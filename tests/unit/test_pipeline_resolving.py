@@ -13,7 +13,7 @@ from pf_pipeline.engine.core.words import Scope, Sibling, Turn, Unsettled
 from pf_pipeline.engine.speaking import RunWords, facts_of, ground_of
 from pf_pipeline.plans.domain import Plan, PlannedDag, PlannedStep
 from pf_pipeline.plans.paths import job_name
-from pf_pipeline.plans.resolving import LONGEST
+from pf_pipeline.plans.resolving import LONGEST, constants
 from pf_pipeline.plans.values import result_of, text_of
 from pf_pipeline.runs.domain import NodeWork, Order, Run, RunLife
 
@@ -156,6 +156,11 @@ def test_texts_that_double_at_each_step_end() -> None:
         words().parameters(bake(parameters={"p": "{{mix.long}}" * 3}), scope, None)
     with pytest.raises(Unsettled, match="more than 4 MiB"):
         words().step(bake(command="{{l}}" * 5), turn(), NodeWork(parameters={"l": "x" * (LONGEST // 4)}))
+
+
+def test_some_parameters_are_known_without_an_iteration() -> None:
+    step = bake(parameters={"a": 1, "b": "{{mix.eggs}}", "c": "plain", "d": ("x",)}, loop=())
+    assert constants(step) == {"a": 1, "c": "plain", "d": ("x",)}
 
 
 def test_inputs() -> None:

@@ -9,10 +9,10 @@ from enum import StrEnum
 from typing import TypeVar
 
 from paddleflow.documents import reader
-from paddleflow.documents.nodes import Fields, Listing, Node, Scalar, spot
+from paddleflow.documents.nodes import Fields, Listing, Node, Scalar, Spot, spot
 from paddleflow.documents.reader import below, is_empty, nearest, shown
 from pf_pipeline.documents import keys
-from pf_pipeline.documents.findings import MOST_TOLD
+from pf_pipeline.documents.findings import MOST_FOUND, MOST_TOLD
 from pf_pipeline.documents.model import (
     Approval,
     Cache,
@@ -37,6 +37,10 @@ _LONGEST = 366 * 86_400
 @dataclass(slots=True)
 class Reader(reader.Reader):
     """Every method yields what a node says, or nothing where it cannot be: then it is noted."""
+
+    def refuse(self, path: str, spot: Spot, description: str) -> None:
+        if len(self.found) < MOST_FOUND:
+            reader.Reader.refuse(self, path, spot, description)
 
     def keys(self, node: Node | None, path: str, known: Mapping[str, str]) -> dict[str, Node]:
         """The values of an object by the usual names of their keys; unknown ones are refused."""

@@ -22,7 +22,7 @@ from pf_pipeline.documents.model import (
     Value,
 )
 from pf_pipeline.documents.types import wrong_type
-from pf_pipeline.plans.values import text_of
+from pf_pipeline.plans.values import text_of, typed
 
 Given = Value | Mapping[str, "Given"] | None
 """A value; or values by name, of a component."""
@@ -160,7 +160,11 @@ class _Setting:
 
 
 def _fitting(value: Value, kind: ParameterKind | None) -> Value:
-    """The value; command lines know texts only, and JSON has one kind of numbers."""
+    """The value as it must be, if it can be that; command lines know texts only, and JSON has one kind of numbers."""
+    if isinstance(value, list | tuple):  # a list, if it was kept as JSON
+        return tuple(_fitting(item, None) for item in value)
+    if isinstance(value, str):
+        return typed(value, kind)
     if kind in (ParameterKind.STRING, ParameterKind.PATH):
         return text_of(value)
     if isinstance(value, float) and value.is_integer() and kind in (None, ParameterKind.INT):

@@ -96,6 +96,11 @@ def parameters(planned: Planned, around: Around, facts: Facts, argument: Value |
     return made
 
 
+def constants(planned: Planned) -> dict[str, Value]:
+    """Own parameters that are the same in each iteration, and known even if there is none."""
+    return {name: value for name, value in planned.parameters.items() if not isinstance(value, str) or not refs(value)}
+
+
 def _fitting(planned: Planned, name: str, value: Value) -> Value:
     if wrong := wrong_type(value, planned.kinds.get(name)):
         raise Unsettled(f"parameter {name} of {planned.name} {wrong}")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from decimal import Decimal
 from math import isfinite
 
 from paddleflow.documents.reader import shown
-from pf_pipeline.documents.model import Result, ResultKind, Value
+from pf_pipeline.documents.model import ParameterKind, Result, ResultKind, Value
 
 _INTEGER = re.compile(r"[-+]?[0-9]{1,400}", re.ASCII)
 _NUMBER = re.compile(r"[-+]?([0-9]{1,400}(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?", re.ASCII)
@@ -33,6 +34,19 @@ def text_of(value: Value) -> str:
             return format(Decimal(repr(value)), "f")
         case _:
             return f"[{' '.join(map(text_of, value))}]"
+
+
+def typed(text: str, kind: ParameterKind | None) -> Value:
+    """What a text stands for, if it can stand for such a thing; else the text."""
+    match kind:
+        case ParameterKind.INT if _INTEGER.fullmatch(text):
+            return int(text)
+        case ParameterKind.FLOAT if _NUMBER.fullmatch(text) and isfinite(float(text)):
+            return int(text) if _INTEGER.fullmatch(text) else float(text)
+        case ParameterKind.LIST:
+            with suppress(Unsettled):
+                return list_of(text, "")
+    return text
 
 
 def list_of(text: str, what: str) -> tuple[Value, ...]:

@@ -8,6 +8,7 @@ from pf_pipeline.documents.model import Value
 from pf_pipeline.engine.core.state import Frame, Member
 from pf_pipeline.engine.core.words import Scope, Sibling, Turn
 from pf_pipeline.plans.domain import PlannedStep
+from pf_pipeline.plans.resolving import constants
 from pf_pipeline.runs.domain import Node, NodeWork
 
 NO_WORK = NodeWork()
@@ -23,7 +24,7 @@ def scope(member: Member) -> Scope:
 def sibling(member: Member) -> Sibling:
     """What others can refer to of a component."""
     first = member.first
-    parameters = first.work.parameters if first else {}
+    parameters = first.work.parameters if first else constants(member.planned)
     return Sibling(parameters, {**_defaults(member), **(first.results if first else {})}, lambda: joined(member))
 
 
