@@ -61,9 +61,10 @@ def _parts(run: Run, plan: Plan, wanted: Judge | ReadResults) -> StepParts:
     node, planned = wanted.node, wanted.planned
     work, cache = node.work, planned.cache
     turn = Turn(wanted.runtime_name, node.iteration, work.loop_argument)
+    words = words_of(run, plan)
     main = [plan.main_fs] if plan.main_fs else []
     return StepParts(
-        command=words_of(run, plan).cached_command(planned, turn, work),
+        command=words.cached_command(planned, turn, work),
         image=work.docker_env,
         parameters=work.parameters,
         env=work.env,
@@ -72,7 +73,7 @@ def _parts(run: Run, plan: Plan, wanted: Judge | ReadResults) -> StepParts:
         outputs=tuple(planned.outputs),
         results=planned.results,
         mounts=tuple(_by_id(mount, run.order.mounts) for mount in (*main, *planned.extra_fs)),
-        job=work.job,  # type: ignore[arg-type]  # it was read from JSON
+        job=words.cached_job(planned, turn, work),  # type: ignore[arg-type]  # it was read from JSON
         version=cache.version or "",
         ignore=cache.ignore,
     )

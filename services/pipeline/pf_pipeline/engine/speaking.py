@@ -97,9 +97,16 @@ class RunWords:
         )
 
     def cached_command(self, planned: PlannedStep, turn: Turn, work: NodeWork) -> str:
-        """The command as it is compared with those of other runs. Paths of artifacts hold the run, and what does not
-        count is not to be seen: these stay templates.
-        """
+        """The command as it is compared with those of other runs."""
+        return self._compared(planned, turn, work).text(planned.command)
+
+    def cached_job(self, planned: PlannedStep, turn: Turn, work: NodeWork) -> Mapping[str, object]:
+        """The fields of the job as they are compared with those of other runs."""
+        job = self._compared(planned, turn, work).json(planned.job)
+        return job if isinstance(job, dict) else {}
+
+    def _compared(self, planned: PlannedStep, turn: Turn, work: NodeWork) -> resolving.Filling:
+        """Paths of artifacts hold the run, and what does not count is not to be seen: these stay templates."""
         ignored = {name: f"{{{{{name}}}}}" for name in planned.cache.ignore if name in work.parameters}
         own = resolving.Own(
             system=self.facts.system(planned.name, turn.argument),
@@ -107,7 +114,7 @@ class RunWords:
             inputs=resolving.with_templates(tuple(work.inputs)),
             outputs=resolving.with_templates(planned.outputs),
         )
-        return resolving.Filling(planned, own).text(planned.command)
+        return resolving.Filling(planned, own)
 
     def dag_outputs(self, planned: PlannedDag, siblings: Mapping[str, Sibling]) -> Mapping[str, str]:
         """Paths of the output artifacts of a DAG whose children are over."""
