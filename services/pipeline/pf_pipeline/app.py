@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from importlib.metadata import version
 from importlib.resources import files
+from random import SystemRandom
 
 from grpc import aio
 
@@ -20,6 +23,7 @@ from pf_kit.lifecycle import Loops, Program, Stop, serve
 from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
 from pf_kit.postgres.leases import fence
+from pf_kit.postgres.sweep import Retention
 from pf_kit.server import Service, ServiceServer
 from pf_kit.tls import client_tls
 from pf_pipeline.artifacts.desk import Desk
@@ -39,8 +43,14 @@ from pf_pipeline.engine.speaking import PipelineLanguage
 from pf_pipeline.engine.tidying import Tidying
 from pf_pipeline.joints.documents import RunDocuments
 from pf_pipeline.joints.events import encode
+from pf_pipeline.joints.notices import Announcing, FileSecrets
 from pf_pipeline.joints.schedules import PipelineUses, ScheduledPipelines, ScheduledRuns
+from pf_pipeline.notices.addresses import allowed_of
+from pf_pipeline.notices.postgres import PostgresNoticeStore
+from pf_pipeline.notices.sending import Sender
+from pf_pipeline.notices.webhooks import HttpWebhooks
 from pf_pipeline.peers_grpc.calls import Metadata
+from pf_pipeline.peers_grpc.commands import RemoteCommands
 from pf_pipeline.peers_grpc.documents import RemoteDocuments
 from pf_pipeline.peers_grpc.files import RemoteFiles
 from pf_pipeline.peers_grpc.filesystems import RemoteFilesystems
@@ -74,6 +84,9 @@ DRIVING = "driving"
 """The lease of the instance that drives runs."""
 TICKING = "ticking"
 """What lets schedules run by the clock: every instance does it."""
+TELLING = "telling"
+"""What tells others that runs are over: every instance does it."""
+NOTICES_KEPT = timedelta(days=30)
 IDENTITY = Identity(NAME, version("paddleflow-server"), files("pf_pipeline") / "sql" / "migrations", encode)
 
 
@@ -89,6 +102,7 @@ class Parts:
     artifacts: PostgresArtifactStore
     pipelines: PostgresPipelineStore
     schedules: PostgresScheduleStore
+    notices: PostgresNoticeStore
 
     @property
     def ground(self) -> Ground:
@@ -144,6 +158,7 @@ async def _parts(settings: PipelineSettings) -> AsyncIterator[Parts]:
             artifacts=PostgresArtifactStore(),
             pipelines=PostgresPipelineStore(),
             schedules=PostgresScheduleStore(),
+            notices=PostgresNoticeStore(),
         )
 
 
@@ -225,10 +240,25 @@ def _loops(settings: PipelineSettings, parts: Parts) -> Loops:
     """One instance drives the runs; one does the chores."""
     ground, address = parts.ground, settings.server.listen[0]
     return {
-        "chores": chores(ground, settings, address).run,
+        "chores": chores(ground, settings, address, Retention("notices", "create_time", NOTICES_KEPT)).run,
         DRIVING: lambda: candidate(ground, DRIVING, address).run(partial(_drive, settings, parts)),
         TICKING: Ticker(database=ground.database, store=parts.schedules, runs=parts.scheduled, clock=ground.clock).run,
+        TELLING: _sender(settings, parts).run,
     }
+
+
+def _sender(settings: PipelineSettings, parts: Parts) -> Sender:
+    """What tells others that runs are over."""
+    allowed = allowed_of(settings.notices.webhooks)
+    return Sender(
+        database=parts.ground.database,
+        store=parts.notices,
+        webhooks=HttpWebhooks(allowed=allowed, tls=ssl.create_default_context()),
+        secrets=FileSecrets(parts.files),
+        commands=RemoteCommands(parts.job, parts.metadata),
+        clock=parts.ground.clock,
+        chance=SystemRandom().random,
+    )
 
 
 async def _drive(settings: PipelineSettings, parts: Parts, lease: Lease) -> None:
@@ -252,7 +282,7 @@ async def _drive(settings: PipelineSettings, parts: Parts, lease: Lease) -> None
             Executor.NOTHING: NothingExecutor(inbox.put),
         },
         library=library,
-        chronicle=library,
+        chronicle=Announcing(other=library, store=parts.notices, plans=parts.plans),
         fence=hold,
         epoch=lease.fence,
         clock=ground.clock,

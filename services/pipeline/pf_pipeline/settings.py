@@ -11,6 +11,7 @@ from pf_kit.server import ServerSettings
 from pf_kit.service_settings import DatabaseSettings, KeptSettings
 from pf_kit.setting_types import Between, Secret
 from pf_kit.tracing import TraceSettings
+from pf_pipeline.notices.settings import NoticeSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class PipelineSettings:
     kept_runs_days: Annotated[float, Between(0.0001, 3660)] = 90.0
     """Days that a run is kept when it is over, with its nodes, what happened in it, and its cached results. Its
     artifacts stay until the run is deleted."""
+    notices: NoticeSettings = field(default_factory=NoticeSettings)
     kept: KeptSettings = field(default_factory=KeptSettings)
     trace: TraceSettings = field(default_factory=TraceSettings)
 
