@@ -1085,21 +1085,25 @@ class PlanRunResponse(_message.Message):
 
     DOCUMENT_FIELD_NUMBER: _builtins.int
     NODES_FIELD_NUMBER: _builtins.int
+    LEFT_OUT_FIELD_NUMBER: _builtins.int
     document: _builtins.str
     """The document as it would run, as YAML, with all references and defaults resolved."""
+    left_out: _builtins.int
+    """How many nodes, and iterations of long loops, are not told, because there are too many."""
     @_builtins.property
     def nodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlannedNode]:
-        """Its nodes, as far as they are known before it runs: iterations of loops over artifacts are not."""
+        """Its nodes, as far as they are known before it runs: iterations of loops over artifacts are not. States are those in which they would end if every step succeeded."""
 
     def __init__(
         self,
         *,
         document: _builtins.str = ...,
         nodes: _abc.Iterable[Global___PlannedNode] | None = ...,
+        left_out: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["document", b"document", "nodes", b"nodes"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["document", b"document", "left_out", b"left_out", "nodes", b"nodes"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -125,6 +125,14 @@ class Judging:
             open_ = [each for each in open_ if each.question.by not in answers]
         return [answers[question.by] for question in questions]
 
+    async def foresee(self, questions: Sequence[Question]) -> Sequence[Hit | Miss | Unknown]:
+        """What the answers would be if nobody else did anything. Changes nothing. Raises as `judge` does."""
+        looked = await self._looked_at(questions)
+        matches = await self._matches(self._database.newest, [each for each in looked if isinstance(each, Known)])
+        spoiled = await self._spoiled(matches)
+        hits = {hit.known.question.by: hit for hit in matches if hit.result.number not in spoiled}
+        return [each if isinstance(each, Unknown) else hits.get(each.question.by, Miss(each)) for each in looked]
+
     async def finished(
         self, known: Known, outputs: Mapping[str, str], results: Mapping[str, Value], job: str, filesystem: str
     ) -> CachedResult | None:

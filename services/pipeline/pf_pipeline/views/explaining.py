@@ -21,7 +21,7 @@ from pf_pipeline.runs.service import Runs
 from pf_pipeline.runs.states import NodeState
 from pf_pipeline.runs.store import BEGINNING, RunStore
 from pf_pipeline.views import cached
-from pf_pipeline.views.frames import component_at
+from pf_pipeline.views.frames import planned_at
 from pf_pipeline.views.listing import Listing
 from pf_pipeline.views.ports import Jobs
 from pf_pipeline.views.reasons import Beside, Facts, reasons
@@ -129,16 +129,6 @@ class Explaining:
         if not node.cache.key or node.cache.run:
             return ()
         return await self.artifacts.nearest(view, shelf_of(run, plan, planned), component(node.path), LIKE)
-
-
-def planned_at(plan: Plan, node: Node) -> Planned | None:
-    """What a node is a part of in its plan."""
-    match node.kind:
-        case Kind.POST_PROCESS:
-            return plan.post_process
-        case Kind.EXIT_HANDLER:
-            return next((each for each in plan.on_exit if each.name == node.name), None)
-    return component_at(plan, node.path)
 
 
 def _holds(node: Node, planned: Planned | None, names: Sequence[str]) -> bool:

@@ -85,6 +85,16 @@ def component_at(plan: Plan, path: str) -> Planned | None:
     return found
 
 
+def planned_at(plan: Plan, node: Node) -> Planned | None:
+    """What a node is a part of in its plan."""
+    match node.kind:
+        case Kind.POST_PROCESS:
+            return plan.post_process
+        case Kind.EXIT_HANDLER:
+            return next((each for each in plan.on_exit if each.name == node.name), None)
+    return component_at(plan, node.path)
+
+
 def is_halting(run: Run, plan: Plan, phase: Phase, first_bad: Node | None) -> bool:
     """True if nothing new begins in a phase: whatever has not begun then was left out in the same moment.
 
