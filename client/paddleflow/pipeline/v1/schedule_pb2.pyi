@@ -35,7 +35,7 @@ class _ConcurrencyPolicyEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Con
     CONCURRENCY_POLICY_SKIP: _ConcurrencyPolicy.ValueType  # 2
     """It is passed over."""
     CONCURRENCY_POLICY_REPLACE: _ConcurrencyPolicy.ValueType  # 3
-    """The oldest of them are stopped."""
+    """The oldest of them are stopped. Of several ticks at once only the newest get runs."""
 
 class ConcurrencyPolicy(_ConcurrencyPolicy, metaclass=_ConcurrencyPolicyEnumTypeWrapper):
     """ConcurrencyPolicy is what happens at a tick when as many runs as may are under way."""
@@ -47,7 +47,7 @@ CONCURRENCY_POLICY_SUSPEND: ConcurrencyPolicy.ValueType  # 1
 CONCURRENCY_POLICY_SKIP: ConcurrencyPolicy.ValueType  # 2
 """It is passed over."""
 CONCURRENCY_POLICY_REPLACE: ConcurrencyPolicy.ValueType  # 3
-"""The oldest of them are stopped."""
+"""The oldest of them are stopped. Of several ticks at once only the newest get runs."""
 Global___ConcurrencyPolicy: _TypeAlias = ConcurrencyPolicy  # noqa: Y015
 
 class _Catchup:
@@ -59,21 +59,21 @@ class _CatchupEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Catchup.Value
     CATCHUP_UNSPECIFIED: _Catchup.ValueType  # 0
     """ALL."""
     CATCHUP_NONE: _Catchup.ValueType  # 1
-    """They are left out."""
+    """They are left out, and are not on record."""
     CATCHUP_ONE: _Catchup.ValueType  # 2
-    """Only the last of them gets a run."""
+    """Only the last of them gets a run; the others are left out."""
     CATCHUP_ALL: _Catchup.ValueType  # 3
     """Each gets a run."""
 
 class Catchup(_Catchup, metaclass=_CatchupEnumTypeWrapper):
-    """Catchup is what becomes of ticks that were missed because the service was away or the schedule was held."""
+    """Catchup is what becomes of ticks that were missed: nobody looked for more than a minute, because the service was away or the schedule was held."""
 
 CATCHUP_UNSPECIFIED: Catchup.ValueType  # 0
 """ALL."""
 CATCHUP_NONE: Catchup.ValueType  # 1
-"""They are left out."""
+"""They are left out, and are not on record."""
 CATCHUP_ONE: Catchup.ValueType  # 2
-"""Only the last of them gets a run."""
+"""Only the last of them gets a run; the others are left out."""
 CATCHUP_ALL: Catchup.ValueType  # 3
 """Each gets a run."""
 Global___Catchup: _TypeAlias = Catchup  # noqa: Y015
@@ -183,7 +183,7 @@ class Schedule(_message.Message):
     concurrency_policy: Global___ConcurrencyPolicy.ValueType
     """What happens at a tick when as many runs as may are under way."""
     expire_interval: _builtins.int
-    """Seconds after which a tick that was missed is passed over; 0: never."""
+    """Seconds after which a tick that got no run is passed over; 0: never. Passed over means: it gets a run in the state SKIPPED that says why."""
     catchup: Global___Catchup.ValueType
     """What becomes of ticks that were missed."""
     state: Global___ScheduleState.ValueType
@@ -194,7 +194,7 @@ class Schedule(_message.Message):
     """Output only. Grows with each change."""
     @_builtins.property
     def start_time(self) -> _timestamp_pb2.Timestamp:
-        """No tick before; unset: from now on."""
+        """No tick before, and not in the past; unset: from now on. Intervals are counted from it."""
 
     @_builtins.property
     def end_time(self) -> _timestamp_pb2.Timestamp:
@@ -206,7 +206,7 @@ class Schedule(_message.Message):
 
     @_builtins.property
     def next_time(self) -> _timestamp_pb2.Timestamp:
-        """Output only. The next tick; unset if there is none."""
+        """Output only. The first tick of which it is not settled what becomes of it: the next one, or one that waits. Unset if there is none."""
 
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp:

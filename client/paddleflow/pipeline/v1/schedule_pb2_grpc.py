@@ -163,7 +163,7 @@ class ScheduleServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Backfill(self, request, context):
-        """Backfill makes runs for ticks of a schedule in the past. A tick that has a run already gets none. With `dry_run` it only tells which. Idempotent. Fails like GetSchedule, and:
+        """Backfill makes runs for ticks of a schedule in the past, whatever may be under way. A tick that has a run already gets none; one that was passed over has none. With `dry_run` it only tells which. Idempotent. Fails like GetSchedule, and:
 
         | condition | code | reason | what to do |
         |---|---|---|---|

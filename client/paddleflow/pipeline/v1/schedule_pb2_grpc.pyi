@@ -85,7 +85,7 @@ class ScheduleServiceStub:
     | it is not over | FAILED_PRECONDITION | SCHEDULE_STATE | stop it first |
     """
     Backfill: _grpc.UnaryUnaryMultiCallable[_schedule_pb2.BackfillRequest, _schedule_pb2.BackfillResponse]
-    """Backfill makes runs for ticks of a schedule in the past. A tick that has a run already gets none. With `dry_run` it only tells which. Idempotent. Fails like GetSchedule, and:
+    """Backfill makes runs for ticks of a schedule in the past, whatever may be under way. A tick that has a run already gets none; one that was passed over has none. With `dry_run` it only tells which. Idempotent. Fails like GetSchedule, and:
 
     | condition | code | reason | what to do |
     |---|---|---|---|
@@ -149,7 +149,7 @@ class ScheduleServiceAsyncStub(ScheduleServiceStub):
     | it is not over | FAILED_PRECONDITION | SCHEDULE_STATE | stop it first |
     """
     Backfill: _aio.UnaryUnaryMultiCallable[_schedule_pb2.BackfillRequest, _schedule_pb2.BackfillResponse]  # type: ignore[assignment]
-    """Backfill makes runs for ticks of a schedule in the past. A tick that has a run already gets none. With `dry_run` it only tells which. Idempotent. Fails like GetSchedule, and:
+    """Backfill makes runs for ticks of a schedule in the past, whatever may be under way. A tick that has a run already gets none; one that was passed over has none. With `dry_run` it only tells which. Idempotent. Fails like GetSchedule, and:
 
     | condition | code | reason | what to do |
     |---|---|---|---|
@@ -258,7 +258,7 @@ class ScheduleServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _schedule_pb2.BackfillRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_schedule_pb2.BackfillResponse, _abc.Awaitable[_schedule_pb2.BackfillResponse]]:
-        """Backfill makes runs for ticks of a schedule in the past. A tick that has a run already gets none. With `dry_run` it only tells which. Idempotent. Fails like GetSchedule, and:
+        """Backfill makes runs for ticks of a schedule in the past, whatever may be under way. A tick that has a run already gets none; one that was passed over has none. With `dry_run` it only tells which. Idempotent. Fails like GetSchedule, and:
 
         | condition | code | reason | what to do |
         |---|---|---|---|
