@@ -272,6 +272,8 @@ async def _drive(settings: PipelineSettings, parts: Parts, lease: Lease) -> None
         files=parts.files,
         judging=judging,
         desk=Desk(judging, hold),
+        fence=hold,
+        nodes=parts.runs,
     )
     driver = Driver(
         database=database,

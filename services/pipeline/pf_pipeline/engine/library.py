@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from typing import Protocol
 
 from paddleflow.problems import FileNotFound
-from pf_kit.unit import Change, Database
+from pf_kit.unit import Change, Database, View
 from pf_pipeline.artifacts.desk import Desk
 from pf_pipeline.artifacts.domain import ArtifactEvent, CachedResult, NodeKey, Taken, Use
 from pf_pipeline.artifacts.judging import Answer, Hit, Judging, Known, Miss, Unknown, Wait
@@ -15,6 +18,7 @@ from pf_pipeline.artifacts.ports import Ask, Fault, Files, Piece
 from pf_pipeline.artifacts.store import ArtifactStore
 from pf_pipeline.documents.model import Result, ResultKind, Value
 from pf_pipeline.engine.core.happening import Judge, Judged, Read, ReadResults, ResultsRead, Told, Verdict
+from pf_pipeline.engine.ports import Fence
 from pf_pipeline.engine.questions import question_of, uses_cache
 from pf_pipeline.engine.trying import LASTING, again
 from pf_pipeline.plans.domain import Kind, Plan
@@ -28,6 +32,15 @@ LARGEST_RESULT = 64 * 2**10
 """Bytes of a small result."""
 LOOK_SECONDS = 0.5
 """Between two looks whether another node is done with the same work."""
+LOOKS = 10
+"""After so many it is made sure that the other node, and the one that waits, still go on."""
+
+
+class Nodes(Protocol):
+    """The port to nodes, as far as they are waited for."""
+
+    async def node(self, view: View, run: str, path: str) -> Node | None:
+        """The node of a path."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -39,6 +52,8 @@ class ArtifactLibrary:
     files: Files
     judging: Judging
     desk: Desk
+    fence: Fence
+    nodes: Nodes
     _known: dict[NodeKey, Known] = field(default_factory=dict)
     """Steps that missed the cache, whose results are to be kept."""
     _made: dict[NodeKey, CachedResult] = field(default_factory=dict)
@@ -72,7 +87,7 @@ class ArtifactLibrary:
     async def judge(self, run: Run, plan: Plan, wanted: Judge) -> AsyncIterator[Judged]:
         """Asks the cache, until it says more than to wait."""
         waits = ""
-        while True:
+        for look in count(1):
             answer = await self._answer(run, plan, wanted)
             told = self._judged(wanted.node, answer)
             if told.verdict is not Verdict.WAIT:
@@ -82,6 +97,8 @@ class ArtifactLibrary:
                 waits = told.waiting_on
                 yield told
             await asyncio.sleep(LOOK_SECONDS)
+            if look % LOOKS == 0 and not await again("look who waits", partial(self._goes_on, wanted.node, answer)):
+                return
 
     async def record(self, change: Change, turns: Sequence[Turn]) -> None:
         """Keeps which step read and wrote what, results that may be used again, and who took which."""
@@ -105,6 +122,22 @@ class ArtifactLibrary:
         for key in keys:
             self._known.pop(key, None)
             self._made.pop(key, None)
+
+    async def _goes_on(self, node: Node, answer: Answer) -> bool:
+        """True if a node still waits. If the one it waits for is over, that one's claim came after its end: it is
+        given up here, lest all others wait for ever.
+        """
+        if await self._is_over(NodeKey(node.run, node.path)):
+            return False
+        if isinstance(answer, Wait) and await self._is_over(answer.on):
+            async with self.database.change() as change:
+                await self.fence(change)
+                await self.store.release(change, [answer.on])
+        return True
+
+    async def _is_over(self, key: NodeKey) -> bool:
+        found = await self.nodes.node(self.database.newest, key.run, key.node)
+        return found is None or found.state in NODE_OVER
 
     async def _answer(self, run: Run, plan: Plan, wanted: Judge) -> Answer:
         question = question_of(run, plan, wanted)
