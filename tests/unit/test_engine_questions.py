@@ -21,7 +21,7 @@ STEP = PlannedStep(
     parameters={"epoch": 5, "loud": 1},
     inputs={"data": "{{prepare.data}}"},
     outputs=("model",),
-    cache=Cache(enable=True, ignore=("loud",), fs_scope=(Scope("ppl", "a, b"), Scope("code", "src"))),
+    cache=Cache(enable=True, ignore=("loud",), fs_scope=(Scope("ppl", "a, /b/"), Scope("code"))),
     job={"framework": "paddle", "members": [{"role": "worker", "command": "sh {{model}} {{data}} {{loud}}"}]},
 )
 PLAN = Plan(name="cake", entry_points={"train": STEP}, main_fs=Mount("ppl"))
@@ -65,8 +65,8 @@ def test_files_in_scope_are_looked_for_where_they_lie() -> None:
     scope = {place: (spot.ask.filesystem_id, spot.path) for place, spot in asked("run-000001").scope.items()}
     assert scope == {
         "ppl:a": ("fs-ada-ppl", "a"),
-        "ppl:b": ("fs-ada-ppl", "b"),
-        "code:src": ("fs-ada-code", "src"),
+        "ppl:/b/": ("fs-ada-ppl", "b"),
+        "code:/": ("fs-ada-code", ""),
     }
 
 

@@ -88,7 +88,8 @@ def _scope(run: Run, planned: PlannedStep) -> Iterator[tuple[str, Spot]]:
         name = scope.name or run.order.filesystem
         ask = Ask(run.owner, run.order.mounts.get(name, run.order.filesystem_id))
         for path in filter(None, (each.strip() for each in scope.path.split(","))):
-            yield f"{name}:{path}", Spot(ask, path)
+            # Paths begin in the filesystem, also if they are written as absolute ones.
+            yield f"{name}:{path}", Spot(ask, path.strip("/"))
 
 
 def uses_cache(node: Node, planned: PlannedStep) -> bool:
