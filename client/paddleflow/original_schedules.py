@@ -8,12 +8,13 @@ from paddleflow.models.schedules import Catchup, ConcurrencyPolicy, Schedule
 
 
 def options_of(schedule: Schedule) -> dict[str, Any]:
-    """How a schedule treats ticks that cannot have their runs at once."""
+    """How a schedule reads its crontab, and treats ticks that cannot have their runs at once."""
     return {
         "catchup": str(schedule.catchup or Catchup.ALL),
         "expireInterval": int(schedule.expire_interval.total_seconds()),
         "concurrency": schedule.concurrency,
         "concurrencyPolicy": str(schedule.concurrency_policy or ConcurrencyPolicy.SUSPEND),
+        **({"timeZone": schedule.time_zone} if schedule.time_zone else {}),
     }
 
 

@@ -17,8 +17,10 @@ import pytest
 from paddleflow.common.v1.info_pb2 import AuditRecord
 from support.command_line import CommandLine
 from support.fake_admission import occupy
+from support.fake_artifacts import remember
 from support.fake_jobs import employ
 from support.fake_paddleflow import FakePaddleFlow
+from support.fake_pipeline_runs import train
 from support.fake_services import BEGAN
 from support.fake_shards import share_out
 from support.fake_statistics import measure
@@ -60,6 +62,8 @@ def test_commands_look_as_written_down(fake: FakePaddleFlow, command_line: Comma
     employ(fake.world)
     measure(fake.world)
     share_out(fake.world)
+    train(fake.world)
+    remember(fake.world)
     path = FOLDER / f"{name}.txt"
     written = path.read_text()
     replayed = replay(command_line, written).replace(version("paddleflow"), "2.0.0.dev0")

@@ -173,12 +173,6 @@ def test_logs_of_kubernetes_are_refused_with_what_can_be_read(
     assert f"message[{why}; `paddleflow job logs JOBID` reads what a job has written]" in result.stderr
 
 
-def test_logs_of_runs_are_refused_with_what_can_be_read(command_line: CommandLine) -> None:
-    result = command_line.run("log show run-000001 -ps 10 -pn 1 -fp end")
-    assert (result.exit_code, "`paddleflow job logs JOBID` reads" in result.stderr) == (1, True)
-    assert "`paddleflow job logs job-1` reads" in command_line.run("log show run-000001 -j job-1").stderr
-
-
 def test_a_log_is_of_a_job_or_of_an_object(command_line: CommandLine) -> None:
     for command in ("log showlimit", "log showlimit -j a -n b"):
         result = command_line.run(command)

@@ -94,6 +94,18 @@ def _known_jobs(paddleflow: PaddleFlow, begin: str) -> list[str]:
     return [each.id for each in paddleflow.jobs.page(ENOUGH).items if each.id.startswith(begin)]
 
 
+def _runs(paddleflow: PaddleFlow, begin: str) -> list[str]:
+    return [each.id for each in paddleflow.runs.page(ENOUGH).items if each.id.startswith(begin)]
+
+
+def _pipelines(paddleflow: PaddleFlow, begin: str) -> list[str]:
+    return [each.id for each in paddleflow.pipelines.page(ENOUGH).items if each.id.startswith(begin)]
+
+
+def _schedules(paddleflow: PaddleFlow, begin: str) -> list[str]:
+    return [each.id for each in paddleflow.schedules.page(ENOUGH).items if each.id.startswith(begin)]
+
+
 complete_queue = completing(_queues)
 complete_flavour = completing(_flavours)
 complete_cluster = completing(_clusters)
@@ -101,3 +113,6 @@ complete_user = completing(_users)
 complete_job = completing(_jobs)
 complete_known_job = completing(_known_jobs)
 complete_filesystem = completing(_filesystems)
+complete_run = completing(_runs)
+complete_pipeline = completing(_pipelines)
+complete_schedule = completing(_schedules)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import _thread
-import sys
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -19,6 +15,7 @@ from paddleflow.cli.job_tables import whole_table
 from paddleflow.cli.output import Printer
 from paddleflow.cli.parameters import duration, lasting
 from paddleflow.cli.verbs import Invocation, Verb, pass_invocation
+from paddleflow.cli.waiting import alarm, progress
 from paddleflow.models.jobs import Job, JobState, Task, TaskState
 from paddleflow.problems import JobNotFound
 
@@ -51,7 +48,7 @@ def wait(invocation: Invocation, ids: tuple[str, ...], timeout: str | None) -> N
 def wait_for(paddleflow: PaddleFlow, ids: Sequence[str], printer: Printer, patience: timedelta | None = None) -> None:
     """Waits until jobs are over, and ends the command with what they ended with."""
     ctx, statuses = click.get_current_context(), list[int]()
-    with _alarm(patience) as rung:
+    with alarm(patience) as rung:
         try:
             for id_ in ids:
                 with suggesting(paddleflow, id_):
@@ -82,7 +79,7 @@ def exit_status(job: Job, tasks: Iterable[Task]) -> int:
 def _last(paddleflow: PaddleFlow, id_: str) -> Job:
     """The job once it is over; tells of each change before."""
     told = ""
-    with _progress() as tell:
+    with progress() as tell:
         for job in paddleflow.jobs.follow(id_):
             if job.state.over:
                 return job
@@ -110,37 +107,3 @@ def _going_on(ids: Sequence[str]) -> str:
     if len(ids) == 1:
         return f"{_named(ids[0])} goes on; {stop} ends it"
     return f"{len(ids)} jobs go on; {stop} ends them"
-
-
-@contextmanager
-def _alarm(patience: timedelta | None) -> Iterator[threading.Event]:
-    """Interrupts what is done meanwhile, as Ctrl-C would, when the time is over; then the event is set."""
-    rung = threading.Event()
-    if patience is None:
-        yield rung
-        return
-
-    def ring() -> None:
-        rung.set()
-        _thread.interrupt_main()
-
-    timer = threading.Timer(min(patience.total_seconds(), threading.TIMEOUT_MAX), ring)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield rung
-    finally:
-        timer.cancel()
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """Says how far it is: on a terminal in one line that moves, else in a line for each word."""
-    if not sys.stderr.isatty():
-        yield lambda words: click.echo(words, err=True)
-        return
-    from rich.console import Console  # noqa: PLC0415 -- loads rich
-    from rich.markup import escape  # noqa: PLC0415 -- as above
-
-    with Console(stderr=True).status("") as status:
-        yield lambda words: status.update(escape(words))

@@ -6,12 +6,15 @@ from typing import NoReturn, TypedDict, Unpack
 
 import click
 
-from paddleflow.cli.completion import complete_cluster, complete_known_job
+from paddleflow.cli.completion import complete_cluster, complete_known_job, complete_run
 from paddleflow.cli.job_logs import print_log
+from paddleflow.cli.run_finding import suggesting_run
 from paddleflow.cli.verbs import F, Invocation, Noun, pass_invocation
 from paddleflow.models.clusters import ClusterType
 from paddleflow.models.logs import LogOptions
 from paddleflow.original_logs import LINES, MOST_LINES, SIZE, limited, size_of
+from paddleflow.original_run_logs import LINES as PAGE
+from paddleflow.original_run_logs import Paging, job_ids, read_pages, submit_log
 from paddleflow.problems import NotServed
 
 WHAT_CAN = "`paddleflow job logs JOBID` reads what a job has written"
@@ -58,16 +61,36 @@ def log() -> None:
     """Read what was written."""
 
 
-@log.command("show")
-@click.argument("runid")
-@click.option("-j", "--jobid", help="Only this job of it.")
-@click.option("-ps", "--pagesize", help="Lines of a page.")
-@click.option("-pn", "--pageno", help="Which page.")
-@click.option("-fp", "--logfileposition", type=click.Choice(["begin", "end"]), help="Where to begin.")
-def show(jobid: str | None, **_: object) -> NoReturn:
-    """Print what the jobs of a run have written. There are no runs yet: it says what can be read."""
-    can = f"`paddleflow job logs {jobid}` reads what this job has written" if jobid else WHAT_CAN
-    raise NotServed(f"runs of pipelines are not served yet; {can}")
+@log.command("show", failing="show run log")
+@click.argument("runid", shell_complete=complete_run)
+@click.option("-j", "--jobid", shell_complete=complete_known_job, help="Only this job of it.")
+@click.option("-ps", "--pagesize", help=f"Lines of a page: at most {PAGE}, which is usual.")
+@click.option("-pn", "--pageno", help="Which page, from 1.")
+@click.option(
+    "-fp", "--logfileposition", type=click.Choice(["begin", "end"]), help="Where page 1 is; if left out: end."
+)
+@pass_invocation
+def show(
+    invocation: Invocation,
+    runid: str,
+    jobid: str | None,
+    pagesize: str | None,
+    pageno: str | None,
+    logfileposition: str | None,
+) -> None:
+    """Print what the jobs of a run have written, page by page; `paddleflow run logs` can do more."""
+    page, paddleflow, printer = (
+        Paging.of(pagesize, pageno, logfileposition),
+        invocation.paddleflow(),
+        invocation.printer,
+    )
+    with suggesting_run(paddleflow, runid):
+        jobs = [jobid] if jobid else job_ids(paddleflow.runs.nodes(runid))
+        printer.line(f"submit log:\n{submit_log(paddleflow, runid)}\n\nrun log:")
+    for each in read_pages(paddleflow, jobs, page):
+        where = f"runid:{runid}\tjobid:{each.job_id}\ttaskid:{each.task_id}"
+        more = f"has_next_page:{each.more}\ttruncated:False\tpage_no:{page.number}\tpage_size:{page.size}"
+        printer.line(f"{where}\t{more}\n{each.text}")
 
 
 @log.command("job")

@@ -6,15 +6,18 @@ import getpass
 import re
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from typing import Any, TypeVar
 
 import click
 
+from paddleflow.original import member
 from paddleflow.problems import InvalidArgument, Violation
 from paddleflow.quantity import CPU, MEMORY, parse_amount, parse_pairs, resource_name, within
 
+E = TypeVar("E", bound=StrEnum)
 F = TypeVar("F", bound=Callable[..., Any])
 
 INHERITED = ("", "-")
@@ -44,6 +47,16 @@ def paging(function: F) -> F:
     )
     marker = click.option("-mk", "--marker", default="", help="The marker that ended the page before.")
     return size(marker(function))
+
+
+def words(text: str) -> list[str]:
+    """What a list with commas holds."""
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def states(kind: type[E], field: str, text: str, groups: Mapping[str, Sequence[E]]) -> list[E]:
+    """The states that a list with commas names, of which some words stand for several."""
+    return [state for word in words(text) for state in groups.get(word.lower()) or (member(kind, word, field),)]
 
 
 def amounts(what: str, cpu: str | None, memory: str | None, scalars: str | None) -> dict[str, int | None]:
