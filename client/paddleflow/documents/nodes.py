@@ -133,9 +133,8 @@ def parse(text: bytes | str, limits: Limits = Limits()) -> Node:
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     told = _prepared(text, limits)
-    events = yaml.parse(told, Loader=loader)
     try:
-        return _Builder(events, limits).document()
+        return _Builder(iter(loader(told).get_event, None), limits).document()
     except yaml.MarkedYAMLError as error:
         if error.problem_mark is not None and told[error.problem_mark.index : error.problem_mark.index + 1] == "\t":
             raise _refused("has a tab where YAML takes spaces only", error.problem_mark) from error
