@@ -5,35 +5,25 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.resources import files
 from typing import Any
 
 import pytest
 
 from paddleflow.problems import Aborted, FileUnusable
 from pf_kit.clock import SystemClock
-from pf_kit.events import Fact
-from pf_kit.memory import MemoryDatabase
 from pf_kit.unit import Change, Database
 from pf_pipeline.artifacts.domain import CachedResult, NodeKey, ResultFilter, Shelf
 from pf_pipeline.artifacts.judging import Answer, Hit, Judging, Known, Miss, Question, Unknown, Wait
 from pf_pipeline.artifacts.keys import StepParts
-from pf_pipeline.artifacts.memory import MemoryArtifactStore
 from pf_pipeline.artifacts.ports import Ask
-from pf_pipeline.artifacts.postgres import PostgresArtifactStore
 from pf_pipeline.artifacts.reading import Reading, Spot
 from pf_pipeline.artifacts.store import ArtifactStore
 from pf_pipeline.documents.model import CacheMode
-from support.databases import fresh_database, migrated
+from support.artifact_stores import opened_store
 from support.fake_files import FakeFiles
 
-MIGRATIONS = files("pf_pipeline") / "sql" / "migrations"
 SHELF = Shelf("ada", "fs", "path:run.yaml")
 PARTS = StepParts(command="train {{data}} {{model}}", inputs=("data",), outputs=("model",))
-
-
-def no_events(event: object) -> Fact:
-    raise TypeError(event)
 
 
 async def free(change: Change) -> None:
@@ -74,14 +64,8 @@ class World:
 
 @pytest.fixture(params=["memory", "postgres"])
 async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
-    if request.param == "memory":
-        yield World(MemoryDatabase(encode=no_events, clock=SystemClock()), MemoryArtifactStore())
-        return
-    async with (
-        fresh_database(request.getfixturevalue("postgres_server")) as dsn,
-        migrated(dsn, no_events, schema="pipeline", folders=[MIGRATIONS]) as database,
-    ):
-        yield World(database, PostgresArtifactStore())
+    async with opened_store(request) as opened:
+        yield World(*opened)
 
 
 def question(run: str, **more: Any) -> Question:
