@@ -33,6 +33,7 @@ from pf_pipeline.artifacts.postgres import PostgresArtifactStore
 from pf_pipeline.artifacts.reading import Reading
 from pf_pipeline.artifacts.service import Artifacts, Traces
 from pf_pipeline.artifacts.servicer import ArtifactServicer
+from pf_pipeline.drawings.plans import drawn
 from pf_pipeline.engine.driver import Driver
 from pf_pipeline.engine.executors.jobs import JobsExecutor
 from pf_pipeline.engine.executors.nothing import NothingExecutor
@@ -41,10 +42,12 @@ from pf_pipeline.engine.keeping import Keeping
 from pf_pipeline.engine.library import ArtifactLibrary
 from pf_pipeline.engine.speaking import PipelineLanguage
 from pf_pipeline.engine.tidying import Tidying
+from pf_pipeline.exports.exporting import exported
 from pf_pipeline.joints.documents import RunDocuments
 from pf_pipeline.joints.events import encode
 from pf_pipeline.joints.notices import Announcing, FileSecrets
 from pf_pipeline.joints.schedules import PipelineUses, ScheduledPipelines, ScheduledRuns
+from pf_pipeline.joints.showing import RunViews
 from pf_pipeline.notices.addresses import allowed_of
 from pf_pipeline.notices.postgres import PostgresNoticeStore
 from pf_pipeline.notices.sending import Sender
@@ -78,6 +81,11 @@ from pf_pipeline.tables.parquet import ParquetFile
 from pf_pipeline.tables.runs import NodeRows, RunRows
 from pf_pipeline.tables.service import TableFiles
 from pf_pipeline.tables.store import RowSource
+from pf_pipeline.views.explaining import Explaining
+from pf_pipeline.views.foretelling import Foretelling
+from pf_pipeline.views.listing import Listing
+from pf_pipeline.views.planning import Planning
+from pf_pipeline.views.rehearsing import Rehearsing
 
 NAME = "pipeline"
 DRIVING = "driving"
@@ -119,6 +127,11 @@ class Parts:
     @property
     def documents(self) -> Documents:
         return Documents(store=self.pipelines, filesystems=RemoteDocuments(self.fs, self.metadata))
+
+    @property
+    def judging(self) -> Judging:
+        reading = Reading(files=self.files)
+        return Judging(database=self.ground.database, store=self.artifacts, reading=reading, clock=self.ground.clock)
 
     @property
     def use(self) -> Runs:
@@ -183,7 +196,7 @@ def _run_servicer(parts: Parts, service: Service, stop: Stop) -> run_servicer.Ru
             runs=parts.use,
             taking=parts.taking,
             retrying=Retrying(parts.runs, parts.use, parts.plans),
-            showing=showing(parts.runs, parts.use, PipelineLanguage(parts.plans)),
+            showing=_views(parts),
             following=Following(
                 database=service.database,
                 runs=parts.use,
@@ -192,6 +205,25 @@ def _run_servicer(parts: Parts, service: Service, stop: Stop) -> run_servicer.Ru
                 closing=stop.asked,
             ),
         )
+    )
+
+
+def _views(parts: Parts) -> RunViews:
+    language = PipelineLanguage(parts.plans)
+    listing = Listing(store=parts.runs, runs=parts.use, language=language)
+    return RunViews(
+        runs=parts.use,
+        language=language,
+        listing=listing,
+        explaining=Explaining(
+            store=parts.runs,
+            runs=parts.use,
+            listing=listing,
+            language=language,
+            artifacts=parts.artifacts,
+            jobs=RemoteJobs(parts.job, parts.metadata),
+        ),
+        planning=Planning(Rehearsing(language, Foretelling(parts.judging)), parts.ground.clock),
     )
 
 
@@ -264,8 +296,7 @@ def _sender(settings: PipelineSettings, parts: Parts) -> Sender:
 async def _drive(settings: PipelineSettings, parts: Parts, lease: Lease) -> None:
     ground, metadata = parts.ground, parts.base.member.token.metadata
     hold, inbox, database = partial(fence, lease=lease), Inbox(), parts.ground.database
-    reading = Reading(files=parts.files)
-    judging = Judging(database=database, store=parts.artifacts, reading=reading, clock=ground.clock)
+    judging = parts.judging
     library = ArtifactLibrary(
         database=database,
         store=parts.artifacts,

@@ -1,0 +1,47 @@
+"""Views of runs, as whoever shows runs wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from paddleflow.pipeline.v1 import pipeline_pb2, run_pb2
+from pf_kit.principal import Principal
+from pf_kit.unit import View
+from pf_pipeline.drawings.plans import drawn
+from pf_pipeline.engine.ports import Language
+from pf_pipeline.pipelines.ports import Form
+from pf_pipeline.plans.domain import Plan
+from pf_pipeline.runs.domain import Node, NodeFilter, Order
+from pf_pipeline.runs.service import Runs
+from pf_pipeline.runs.store import Place
+from pf_pipeline.views.explaining import Explaining
+from pf_pipeline.views.listing import Listing
+from pf_pipeline.views.planning import Planning
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunViews:
+    """Fulfils `Showing`."""
+
+    runs: Runs
+    language: Language
+    listing: Listing
+    explaining: Explaining
+    planning: Planning
+
+    async def nodes(
+        self, view: View, caller: Principal, run: str, chosen: NodeFilter, after: Place, limit: int
+    ) -> Sequence[Node]:
+        return await self.listing.page(view, caller, run, chosen, after, limit)
+
+    async def explained(self, view: View, caller: Principal, run: str, path: str) -> run_pb2.ExplainNodeResponse:
+        return await self.explaining.explained(view, caller, run, path)
+
+    async def planned(self, owner: str, order: Order, plan: Plan) -> run_pb2.PlanRunResponse:
+        return await self.planning.planned(owner, order, plan)
+
+    async def drawn(self, view: View, caller: Principal, request: run_pb2.DrawRunRequest) -> str:
+        run = await self.runs.get(view, caller, request.run_id)
+        form = Form.MERMAID if request.form == pipeline_pb2.DRAWING_FORM_MERMAID else Form.SVG
+        return drawn(self.language.plan(run.order), form)
