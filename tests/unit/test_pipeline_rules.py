@@ -222,6 +222,8 @@ def test_copies_of_copies_are_counted_before_they_are_made() -> None:
         ("post_process: {b: {cache: {enable: true}}}", "post_process.b.cache", ("cache",)),
         ("post_process: {b: {parameters: {p: '{{a.q}}'}}}", "post_process.b.parameters.p", ("b", "a.q")),
         ("post_process: {b: {entry_points: {c: {}}}}", "post_process.b.entry_points", ("unknown",)),
+        ("post_process: {b: {artifacts: {output: [o]}}}", "post_process.b.artifacts", ("b has artifacts", "main_fs")),
+        ("on_exit: {b: {results: {r: int}}}", "on_exit.b.results", ("b has results", "main_fs")),
         ("on_exit: {b: {approval: true}}", "on_exit.b.approval", ("on_exit cannot have approval",)),
         (
             "components: {d: {entry_points: {s: {}}}}\npost_process: {b: {reference: {component: d}}}",

@@ -224,7 +224,8 @@ entry_points:
     artifacts: {{input: {{i: "{{{{c.o}}}}"}}, output: {{r: "{{{{s.o}}}}"}}}}
     entry_points: {{s: {{artifacts: {{output: [o]}}}}}}
 """
-    for found in (problems(f"{text}disabled: '{disabled}'\n"), problems(text, disabled=tuple(disabled.split(",")))):
+    asked = (disabled,), tuple(disabled.split(","))
+    for found in (problems(f"{text}disabled: '{disabled}'\n"), *(problems(text, disabled=each) for each in asked)):
         assert [problem.path for problem in found] == ([path] if path else [])
         assert all(word in problem.message for word in words for problem in found)
 

@@ -80,6 +80,9 @@ def _filesystem_faults(document: Document) -> Iterator[Finding]:
             path = ("cache", "fs_scope", at, "name")
             yield Finding(path, f"fs_scope names {scope.name}, which is neither main_fs nor among extra_fs")
     yield from _level_faults(document.entry_points, ("entry_points",), document, known)
+    yield from _level_faults(document.post_process, ("post_process",), document, known)
+    handlers = {name: handler.step for name, handler in document.on_exit.items()}
+    yield from _level_faults(handlers, ("on_exit",), document, known)
 
 
 def _level_faults(nodes: Mapping[str, Node], path: Path, document: Document, known: set[str]) -> Iterator[Finding]:
@@ -103,7 +106,7 @@ def _level_faults(nodes: Mapping[str, Node], path: Path, document: Document, kno
 
 def _disabled_faults(said: tuple[str, ...], document: Document, request: Request) -> Iterator[Finding]:
     yield from disabled_faults(said, document, of_request=False)
-    yield from disabled_faults(request.disabled, document, of_request=True)
+    yield from disabled_faults(request.disabled_paths, document, of_request=True)
     if disabled := frozenset(document.disabled):
         yield from _used_faults(document.entry_points, (), disabled, ("entry_points",))
 

@@ -40,9 +40,13 @@ class Request:
     parameters: Mapping[str, Given] = field(default_factory=dict)
     """`name` of every component that has it, `component.name` or `dag.component.name` of one; or objects for dots."""
     disabled: tuple[str, ...] = ()
-    """Paths of nodes that are not to run, beside those of the document."""
+    """Paths of nodes that are not to run, beside those of the document; each may be several, with commas."""
     docker_env: str = ""
     strategy: Strategy | None = None
+
+    @property
+    def disabled_paths(self) -> tuple[str, ...]:
+        return tuple(path for text in self.disabled for part in text.split(",") if (path := part.strip()))
 
 
 def applied(document: Document, request: Request) -> tuple[Document, tuple[Finding, ...]]:
@@ -56,7 +60,7 @@ def applied(document: Document, request: Request) -> tuple[Document, tuple[Findi
         docker_env=request.docker_env or made.docker_env,
         strategy=request.strategy or made.strategy,
         main_fs=main_fs,
-        disabled=tuple(dict.fromkeys((*made.disabled, *request.disabled))),
+        disabled=tuple(dict.fromkeys((*made.disabled, *request.disabled_paths))),
     )
     findings = (*fault, *setting.findings, *setting.unknown())
     if request.docker_env.endswith(".tar"):
