@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 
 import pytest
@@ -12,7 +13,7 @@ from pf_kit.clock import SystemClock
 from pf_kit.events import Fact
 from pf_kit.memory import MemoryDatabase
 from pf_kit.unit import Database
-from pf_pipeline.runs.domain import Loop, Node, NodeFilter, Order, Progress, Run, RunLife
+from pf_pipeline.runs.domain import CacheTrace, Loop, Node, NodeFilter, Order, Progress, Run, RunLife, Standing
 from pf_pipeline.runs.memory import MemoryRunStore
 from pf_pipeline.runs.postgres import PostgresRunStore
 from pf_pipeline.runs.states import NodeState
@@ -20,6 +21,7 @@ from pf_pipeline.runs.store import BEGINNING, RunStore, Turn, run_lock
 from support.databases import fresh_database, migrated
 
 MIGRATIONS = files("pf_pipeline") / "sql" / "migrations"
+LATER = datetime(2030, 1, 1, tzinfo=UTC)
 Kept = tuple[Database, RunStore]
 
 
@@ -87,3 +89,25 @@ async def test_progress_is_told_of_each_component_that_is_asked_for(kept: Kept) 
     assert [name for name, each in PROGRESS.items() if each.is_over] == ["a", "d.s", "zero"]
     below = await store.nodes(database.newest, "run-1", NodeFilter(below="d.s"), BEGINNING, 10)
     assert [each.path for each in below] == ["d.s", "d.s[1]"]
+
+
+async def test_it_is_counted_where_nodes_stand(kept: Kept) -> None:
+    database, store = kept
+    cached, late = CacheTrace(run="run-0"), LATER + timedelta(seconds=0.5)
+    nodes = [
+        replace(node("a", 0), start_time=LATER, finish_time=late, cache=cached),
+        replace(node("a", 0, 1), start_time=late, finish_time=late + timedelta(minutes=1)),
+        replace(node("a", 0, 2, NodeState.RUNNING), start_time=late),
+        node("b", 1, 0, NodeState.SKIPPED),
+    ]
+    async with database.change(run_lock("run-1")) as change:
+        run = Run(id="run-1", owner="ada", order=Order(name="p"), life=RunLife(create_time=change.time))
+        await store.add(change, run)
+        await store.save(change, [Turn(run=run, nodes=nodes)])
+    assert await store.standings(database.newest, "run-2") == []
+    end = late + timedelta(minutes=1)
+    assert await store.standings(database.newest, "run-1") == [
+        Standing(place=0, state=NodeState.RUNNING, number=1, start_time=late),
+        Standing(place=0, state=NodeState.SUCCEEDED, number=2, cached=1, start_time=LATER, finish_time=end),
+        Standing(place=1, state=NodeState.SKIPPED, number=1),
+    ]

@@ -311,3 +311,18 @@ class Progress:
     def is_over(self) -> bool:
         """True if nothing is under way and nothing is to begin, in a run in which nothing is left out."""
         return self.over == self.kept and self.kept >= max(1, self.items or 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How many nodes of one component stand in one state, in all DAGs that it is in."""
+
+    place: int
+    state: NodeState
+    number: int
+    cached: int = 0
+    """Those whose results came from the cache."""
+    start_time: datetime | None = None
+    """When the first of them began."""
+    finish_time: datetime | None = None
+    """When the last of them was over."""

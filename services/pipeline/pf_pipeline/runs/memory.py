@@ -9,8 +9,8 @@ from datetime import datetime
 
 from pf_kit.memory import tables
 from pf_kit.unit import Change, View
-from pf_pipeline.runs.domain import Happening, Leaving, Loop, Node, NodeFilter, Progress, Run, RunFilter, Wish
-from pf_pipeline.runs.states import NODE_OVER, RUN_OVER
+from pf_pipeline.runs.domain import Happening, Leaving, Loop, Node, NodeFilter, Progress, Run, RunFilter, Standing, Wish
+from pf_pipeline.runs.states import NODE_OVER, RUN_OVER, NodeState
 from pf_pipeline.runs.store import Place, Turn
 
 
@@ -70,6 +70,13 @@ class MemoryRunStore:
             if of == run and component in kept:
                 kept[component].append(node)
         return {path: _progress(found, loops.get(path)) for path, found in kept.items()}
+
+    async def standings(self, view: View, run: str) -> Sequence[Standing]:
+        found: dict[tuple[int, NodeState], list[Node]] = {}
+        for (of, _), node in tables(view).table("nodes").items():
+            if of == run:
+                found.setdefault((node.place, node.state), []).append(node)
+        return [_standing(place, state, found[place, state]) for place, state in sorted(found)]
 
     async def happenings(self, view: View, run: str, after: int, limit: int) -> Sequence[Happening]:
         stored: tuple[Happening, ...] = tables(view).table("happenings").get(run, ())
@@ -169,6 +176,17 @@ def _progress(nodes: Sequence[Node], loop: Loop | None) -> Progress:
         over=sum(node.state in NODE_OVER for node in nodes),
         gap=next(at for at in range(len(nodes) + 1) if at not in there),
         items=None if loop is None else len(loop.items),
+    )
+
+
+def _standing(place: int, state: NodeState, nodes: Sequence[Node]) -> Standing:
+    return Standing(
+        place=place,
+        state=state,
+        number=len(nodes),
+        cached=sum(bool(node.cache.run) for node in nodes),
+        start_time=min((node.start_time for node in nodes if node.start_time), default=None),
+        finish_time=max((node.finish_time for node in nodes if node.finish_time), default=None),
     )
 
 

@@ -11,7 +11,19 @@ from pf_kit.postgres.queries import load_queries
 from pf_kit.postgres.views import Row, rows
 from pf_kit.unit import Change, View
 from pf_pipeline.documents.model import Value
-from pf_pipeline.runs.domain import Happening, Leaving, Loop, Node, NodeFilter, Progress, Run, RunFilter, Wanted, Wish
+from pf_pipeline.runs.domain import (
+    Happening,
+    Leaving,
+    Loop,
+    Node,
+    NodeFilter,
+    Progress,
+    Run,
+    RunFilter,
+    Standing,
+    Wanted,
+    Wish,
+)
 from pf_pipeline.runs.rows import life_of, node_of, order_of, told, value_of
 from pf_pipeline.runs.states import NODE_OVER, NodeState, RunState
 from pf_pipeline.runs.store import Place, Turn
@@ -104,6 +116,12 @@ class PostgresRunStore:
             row["path"]: Progress(kept=row["kept"], over=row["over"], gap=row["gap"], items=row["items"])
             for row in found
         }
+
+    async def standings(self, view: View, run: str) -> Sequence[Standing]:
+        return [
+            Standing(**{**row, "state": NodeState(row["state"])})
+            for row in await rows(view).fetch(self._sql["standings"], run)
+        ]
 
     async def happenings(self, view: View, run: str, after: int, limit: int) -> Sequence[Happening]:
         return [_happening(run, row) for row in await rows(view).fetch(self._sql["happenings"], run, after, limit)]

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from pf_kit.unit import Change, View
-from pf_pipeline.runs.domain import Happening, Leaving, Loop, Node, NodeFilter, Progress, Run, RunFilter, Wish
+from pf_pipeline.runs.domain import Happening, Leaving, Loop, Node, NodeFilter, Progress, Run, RunFilter, Standing, Wish
 
 Place = tuple[int, int, str]
 """Where a node stands in a list of nodes: its place in the document, its iteration, its path."""
@@ -72,6 +72,9 @@ class RunStore(Protocol):
 
     async def progress(self, view: View, run: str, components: Mapping[str, int]) -> Mapping[str, Progress]:
         """How far components are, by the paths of their first iterations; given with their places."""
+
+    async def standings(self, view: View, run: str) -> Sequence[Standing]:
+        """How many nodes of a run stand where, by place and state."""
 
     async def happenings(self, view: View, run: str, after: int, limit: int) -> Sequence[Happening]:
         """What happened in a run after the happening of a number, oldest first."""

@@ -22,9 +22,9 @@ ITEM = f"{{{{{LOOP_ARGUMENT}}}}}"
 """An item of a loop of which nobody knows what it is repeated for."""
 CONTENT = "{{}}"
 """The content of a file that is not there yet."""
-MOST_ITERATIONS = 1000
+MOST_ITERATIONS = 100
 """Of one loop. That of the others differs from them in its item alone."""
-MOST_NODES = 10_000
+MOST_NODES = 2000
 """Of all loops together, as far as they have more than one iteration."""
 
 

@@ -76,17 +76,6 @@ class Listing:
             raise NodeNotFound(f"run {run.id!r} has no node {path[:200]!r}, or has not come to it")
         return node
 
-    async def all(self, view: View, caller: Principal, id_: str, limit: int) -> Sequence[Node]:
-        """All nodes, the first of them if there are more."""
-        found: list[Node] = []
-        after = BEGINNING
-        while len(found) < limit and (
-            page := await self.page(view, caller, id_, NodeFilter(), after, min(PAGE, limit - len(found)))
-        ):
-            found += page
-            after = place_of(page[-1])
-        return found
-
     async def opened(self, view: View, run: Run) -> Opened:
         """What a run has come to where something may begin yet."""
         plan = self.language.plan(run.order)

@@ -47,6 +47,7 @@ class Planning:
         left = MOST_BYTES - len(told.document)
         for node in sorted(rehearsal.nodes.values(), key=place_of):
             message = _message(rehearsal, order, plan, node)
+            await asyncio.sleep(0)
             left -= message.ByteSize()
             if left < 0:
                 told.left_out += 1

@@ -148,6 +148,14 @@ select asked.path, coalesce(kept, 0) as kept, coalesce(over, 0) as over, coalesc
     (select jsonb_array_length(items) from loops where loops.run = $1 and loops.path = asked.path) as items
 from asked left join counted using (path)
 
+-- standings --
+select place, state, count(*) as number, count(*) filter (where body -> 'cache' ->> 'run' <> '') as cached,
+    min((body ->> 'start_time')::timestamptz) as start_time, max((body ->> 'finish_time')::timestamptz) as finish_time
+from nodes
+where run = $1
+group by place, state
+order by place, state
+
 -- happenings --
 select number, time, path, what, message, node_state, run_state, attempt, job
 from happenings
