@@ -49,10 +49,15 @@ class Refusing:
     def __init__(self) -> None:
         self.refused: dict[str, Problem] = {}
         """By schedule, before a change begins."""
+        self.unknown: dict[str, Problem] = {}
+        """By schedule, raised before a change begins."""
         self.broken: dict[str, Problem] = {}
         """By schedule, inside of a change."""
 
     async def refusals(self, schedules: Sequence[Schedule]) -> Mapping[str, Problem]:
+        for each in schedules:
+            if each.id in self.unknown:
+                raise self.unknown[each.id]
         return {each.id: self.refused[each.id] for each in schedules if each.id in self.refused}
 
     def check(self, wanted: Sequence[Wanted]) -> None:

@@ -8,7 +8,18 @@ from typing import Any
 
 import pytest
 
-from paddleflow.problems import FilesystemNotFound, PermissionDenied, Unauthenticated, Unavailable
+from paddleflow.problems import (
+    Conflict,
+    DeadlineExceeded,
+    FilesystemNotFound,
+    Internal,
+    Overloaded,
+    PermissionDenied,
+    Problem,
+    TokenExpired,
+    Unavailable,
+    UserNotFound,
+)
 from pf_kit.events import BEGINNING
 from pf_pipeline.schedules.domain import Policy, Rule, Schedule, ScheduleState, Tick, TickKey
 from pf_pipeline.schedules.ticking import PAUSE, TOGETHER
@@ -155,7 +166,7 @@ async def test_no_run_is_stopped_for_one_that_may_not_be_made(site: Site) -> Non
 
 async def test_a_schedule_ends_with_its_owner(site: Site) -> None:
     await site.add()
-    site.kept.runs.refusing.refused["schedule-000001"] = Unauthenticated("there is no user alice")
+    site.kept.runs.refusing.refused["schedule-000001"] = UserNotFound("there is no user alice")
     await site.at(MINUTE)
     ended = (await site.kept.get("schedule-000001")).standing
     assert (ended.state, ended.message, ended.wake_time) == (ScheduleState.FAILED, "there is no user alice", None)
@@ -184,15 +195,33 @@ async def test_one_run_that_cannot_be_made_holds_up_no_other(site: Site) -> None
     ]
 
 
-async def test_what_may_pass_is_tried_again_and_nothing_is_kept_of_the_try(site: Site) -> None:
+@pytest.mark.parametrize(
+    "problem",
+    [Unavailable("away"), Conflict(), DeadlineExceeded("late"), Overloaded("busy"), TokenExpired("ours")],
+    ids=lambda problem: type(problem).__name__,
+)
+async def test_what_may_pass_is_tried_again_and_nothing_is_kept_of_the_try(site: Site, problem: Problem) -> None:
     await site.add()
-    site.kept.runs.refusing.broken["schedule-000001"] = Unavailable("the queue service is away")
-    with pytest.raises(Unavailable):
+    site.kept.runs.refusing.broken["schedule-000001"] = problem
+    with pytest.raises(type(problem)):
         await site.at(MINUTE)
     assert await site.runs() == []
     site.kept.runs.refusing.broken.clear()
     await site.at(MINUTE + SECOND)
     assert await site.runs() == [("00:01:00", "running")]
+
+
+async def test_one_schedule_that_nothing_is_known_of_holds_up_no_other(site: Site) -> None:
+    for number in range(1, 4):
+        await site.add(a_schedule(f"schedule-{number:06d}"))
+    site.kept.runs.refusing.unknown["schedule-000002"] = Internal("fault 7")
+    assert await site.at(MINUTE) == 3
+    runs = await site.kept.runs.all(site.kept.database.newest)
+    assert sorted((run.schedule[-1], run.state, run.why) for run in runs) == [
+        ("1", "running", ""),
+        ("2", "skipped", "fault 7"),
+        ("3", "running", ""),
+    ]
 
 
 async def test_a_tick_that_somebody_asked_for_before_gets_no_second_run(site: Site) -> None:

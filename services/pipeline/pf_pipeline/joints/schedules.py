@@ -7,7 +7,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from paddleflow.problems import Problem, Unauthenticated
+from paddleflow.problems import Problem
 from pf_kit.principal import Principal
 from pf_kit.unit import Change, View
 from pf_pipeline.engine.trying import LASTING
@@ -78,7 +78,7 @@ class ScheduledRuns:
         async with places:
             try:
                 order, _ = await self.taking.order(schedule.owner, draft)
-            except (*LASTING, Unauthenticated) as problem:
+            except LASTING as problem:
                 return problem
         return order
 

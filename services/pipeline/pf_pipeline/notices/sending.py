@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from paddleflow.problems import Conflict, Unavailable
+from paddleflow.problems import Problem
 from pf_kit.clock import Clock
 from pf_kit.unit import Database
 from pf_pipeline.notices.addresses import NoWebhook, endpoint_of
@@ -54,7 +54,7 @@ class Sender:
         while True:
             try:
                 sent = await self.step()
-            except (Unavailable, Conflict) as problem:
+            except Problem as problem:
                 logger.warning("notices have to wait", extra={"reason": str(problem)})
                 sent = 0
             if not sent:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from paddleflow.problems import Problem, Unauthenticated
+from paddleflow.problems import Problem, UserNotFound
 from pf_pipeline.schedules.domain import Policy, Schedule, ScheduleState, TickKey
 from pf_pipeline.schedules.fields import CrontabError
 from pf_pipeline.schedules.ports import Wanted
@@ -51,7 +51,7 @@ def judge(
     schedule: Schedule, now: datetime, active: int, refusal: Problem | None, settled: Collection[TickKey] = ()
 ) -> Judged:
     """What becomes of a schedule; `settled` are ticks that became something already."""
-    if isinstance(refusal, Unauthenticated):
+    if isinstance(refusal, UserNotFound):
         return _ended(schedule, str(refusal), now)
     try:
         timetable = schedule.rule.timetable

@@ -30,8 +30,8 @@ class RunMaker(Protocol):
     async def refusals(self, schedules: Sequence[Schedule]) -> Mapping[str, Problem]:
         """Why no run can be made of some of these schedules, by id: asked before each tick, outside of a change.
 
-        Their owners may not use what they used before, or there are none of these users any more (Unauthenticated).
-        Raises Unavailable if that is not known.
+        Their owners may not use what they used before, or there are none of these users any more (UserNotFound, which
+        ends a schedule). Raises Unavailable if that is not known.
         """
 
     async def make(self, change: Change, wanted: Sequence[Wanted]) -> Sequence[str]:

@@ -12,7 +12,14 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from paddleflow.problems import Conflict, Problem, Unavailable
+from paddleflow.problems import (
+    Aborted,
+    DeadlineExceeded,
+    Problem,
+    ResourceExhausted,
+    Unauthenticated,
+    Unavailable,
+)
 from pf_kit.changes import ChangeKind
 from pf_kit.clock import Clock
 from pf_kit.unit import Change, Database
@@ -29,8 +36,8 @@ PAUSE = 1.0
 """Seconds between two looks at what waits until a run is over, and for schedules that others made due."""
 BREATH = 0.02
 """Seconds until it is looked again for what the clock of the database does not call due yet."""
-TRANSIENT = (Unavailable, Conflict)
-"""What another attempt may not meet again."""
+TRANSIENT = (Unavailable, Aborted, DeadlineExceeded, ResourceExhausted, Unauthenticated)
+"""What another attempt may not meet again. It says nothing of a schedule; the last one is about a token of ours."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +55,7 @@ class Ticker:
             try:
                 await self.step()
                 pause = await self.patience()
-            except TRANSIENT as problem:
+            except Problem as problem:
                 logger.warning("schedules have to wait", extra={"reason": str(problem)})
                 pause = PAUSE
             await asyncio.sleep(pause)
@@ -70,8 +77,8 @@ class Ticker:
 
     async def settle(self, ids: Sequence[str]) -> int:
         """Settles what is due of some schedules; tells of how many."""
-        refusals = await self.runs.refusals(await self.store.schedules(self.database.newest, ids))
         try:
+            refusals = await self.runs.refusals(await self.store.schedules(self.database.newest, ids))
             return await self._settle(ids, refusals)
         except TRANSIENT:
             raise
