@@ -12,7 +12,7 @@ from pf_pipeline.drawings.graph import Box, Picture
 from pf_pipeline.engine.core.happening import JobSeen, JobState
 from pf_pipeline.plans.domain import Kind, Plan, Planned, PlannedDag, PlannedStep
 from pf_pipeline.runs.domain import CacheTrace
-from pf_pipeline.views.drawing import picture_of
+from pf_pipeline.views.pictures import picture_of
 from support.run_worlds import World
 from support.stored_runs import Kept
 

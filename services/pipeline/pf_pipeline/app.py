@@ -81,6 +81,7 @@ from pf_pipeline.tables.parquet import ParquetFile
 from pf_pipeline.tables.runs import NodeRows, RunRows
 from pf_pipeline.tables.service import TableFiles
 from pf_pipeline.tables.store import RowSource
+from pf_pipeline.views.drawing import Drawing
 from pf_pipeline.views.explaining import Explaining
 from pf_pipeline.views.foretelling import Foretelling
 from pf_pipeline.views.listing import Listing
@@ -212,8 +213,6 @@ def _views(parts: Parts) -> RunViews:
     language = PipelineLanguage(parts.plans)
     listing = Listing(store=parts.runs, runs=parts.use, language=language)
     return RunViews(
-        runs=parts.use,
-        language=language,
         listing=listing,
         explaining=Explaining(
             store=parts.runs,
@@ -224,6 +223,7 @@ def _views(parts: Parts) -> RunViews:
             jobs=RemoteJobs(parts.job, parts.metadata),
         ),
         planning=Planning(Rehearsing(language, Foretelling(parts.judging)), parts.ground.clock),
+        drawing=Drawing(store=parts.runs, runs=parts.use, language=language, clock=parts.ground.clock),
     )
 
 

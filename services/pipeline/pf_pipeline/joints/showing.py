@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from paddleflow.pipeline.v1 import pipeline_pb2, run_pb2
+from paddleflow.pipeline.v1 import run_pb2
 from pf_kit.principal import Principal
 from pf_kit.unit import View
-from pf_pipeline.drawings.plans import drawn
-from pf_pipeline.engine.ports import Language
-from pf_pipeline.pipelines.ports import Form
+from pf_pipeline.pipelines.convert import form_of
 from pf_pipeline.plans.domain import Plan
 from pf_pipeline.runs.domain import Node, NodeFilter, Order
-from pf_pipeline.runs.service import Runs
 from pf_pipeline.runs.store import Place
+from pf_pipeline.views.drawing import Drawing
 from pf_pipeline.views.explaining import Explaining
 from pf_pipeline.views.listing import Listing
 from pf_pipeline.views.planning import Planning
@@ -24,11 +22,10 @@ from pf_pipeline.views.planning import Planning
 class RunViews:
     """Fulfils `Showing`."""
 
-    runs: Runs
-    language: Language
     listing: Listing
     explaining: Explaining
     planning: Planning
+    drawing: Drawing
 
     async def nodes(
         self, view: View, caller: Principal, run: str, chosen: NodeFilter, after: Place, limit: int
@@ -42,6 +39,4 @@ class RunViews:
         return await self.planning.planned(owner, order, plan)
 
     async def drawn(self, view: View, caller: Principal, request: run_pb2.DrawRunRequest) -> str:
-        run = await self.runs.get(view, caller, request.run_id)
-        form = Form.MERMAID if request.form == pipeline_pb2.DRAWING_FORM_MERMAID else Form.SVG
-        return drawn(self.language.plan(run.order), form)
+        return await self.drawing.drawn(view, caller, request.run_id, form_of(request.form))
