@@ -58,6 +58,7 @@ from pf_pipeline.peers_grpc.documents import RemoteDocuments
 from pf_pipeline.peers_grpc.files import RemoteFiles
 from pf_pipeline.peers_grpc.filesystems import RemoteFilesystems
 from pf_pipeline.peers_grpc.jobs import RemoteJobs
+from pf_pipeline.peers_grpc.users import RemoteUsers
 from pf_pipeline.pipelines import judging as pipelines_judging
 from pf_pipeline.pipelines.postgres import PostgresPipelineStore
 from pf_pipeline.pipelines.service import Pipelines
@@ -146,7 +147,7 @@ class Parts:
 
     @property
     def scheduled(self) -> ScheduledRuns:
-        return ScheduledRuns(self.taking, self.use, self.runs)
+        return ScheduledRuns(self.taking, self.use, self.runs, RemoteUsers(self.base.users, self.metadata))
 
 
 async def main(settings: PipelineSettings, stop: Stop) -> None:

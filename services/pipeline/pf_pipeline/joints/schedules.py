@@ -6,8 +6,9 @@ import asyncio
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
-from paddleflow.problems import Problem
+from paddleflow.problems import Problem, UserNotFound
 from pf_kit.principal import Principal
 from pf_kit.unit import Change, View
 from pf_pipeline.engine.trying import LASTING
@@ -28,6 +29,13 @@ AT_ONCE = 16
 WITHOUT_RESULT = frozenset({RunState.FAILED, RunState.TERMINATED})
 
 
+class Users(Protocol):
+    """Whoever keeps users."""
+
+    async def exists(self, name: str) -> bool:
+        """Whether there is a user of this name."""
+
+
 @dataclass(slots=True)
 class ScheduledRuns:
     """Fulfils `RunMaker`."""
@@ -35,6 +43,7 @@ class ScheduledRuns:
     taking: Taking
     runs: Runs
     store: RunStore
+    users: Users
     _orders: dict[str, Order] = field(default_factory=dict)
     """What is to be run for each schedule, as it was made for its last tick."""
 
@@ -43,7 +52,8 @@ class ScheduledRuns:
         alike: dict[str, list[Schedule]] = {}
         for schedule in schedules:
             alike.setdefault(_likeness(schedule), []).append(schedule)
-        found = await asyncio.gather(*(self._order(places, group[0]) for group in alike.values()))
+        gone = await self._gone({schedule.owner for schedule in schedules})
+        found = await asyncio.gather(*(self._order(places, gone, group[0]) for group in alike.values()))
         refused: dict[str, Problem] = {}
         for group, made in zip(alike.values(), found, strict=True):
             for schedule in group:
@@ -72,7 +82,14 @@ class ScheduledRuns:
         known = {run.id: run.life.state for run in await self.store.runs(view, runs)}
         return [id_ for id_ in runs if id_ not in known or known[id_] in WITHOUT_RESULT]
 
-    async def _order(self, places: asyncio.Semaphore, schedule: Schedule) -> Order | Problem:
+    async def _gone(self, owners: Collection[str]) -> Collection[str]:
+        """Which of these users there are no more."""
+        known = await asyncio.gather(*(self.users.exists(owner) for owner in owners))
+        return [owner for owner, there in zip(owners, known, strict=True) if not there]
+
+    async def _order(self, places: asyncio.Semaphore, gone: Collection[str], schedule: Schedule) -> Order | Problem:
+        if schedule.owner in gone:
+            return UserNotFound(f"there is no user {schedule.owner!r} any more")
         wanted = ports.Wanted(pipeline_id=schedule.pipeline_id, pipeline_version=schedule.pipeline_version)
         draft = Draft(wanted=wanted, parameters=schedule.parameters)  # type: ignore[arg-type]  # as they were given
         async with places:
