@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Protocol
@@ -33,5 +34,5 @@ class Users(Protocol):
     async def exists(self, name: str) -> bool:
         """True if there is a user of this name. Raises Unavailable if nobody can tell."""
 
-    async def all(self) -> frozenset[str]:
+    async def all(self) -> Collection[str]:
         """The names of all. Raises Unavailable if nobody can tell."""

@@ -17,6 +17,7 @@ from pf_job.driving.growing import fall_due
 from pf_job.driving.halting import Halting
 from pf_job.driving.hearing import compare
 from pf_job.driving.launching import Launching, Preparation
+from pf_job.driving.leaving import Leaving
 from pf_job.driving.machines import MachineReports
 from pf_job.driving.ports import Admission
 from pf_job.driving.running import RunningReports
@@ -24,6 +25,7 @@ from pf_job.driving.seeing import see
 from pf_job.driving.trying import Step, Trying
 from pf_job.jobs.domain import ENDED, Job, Task
 from pf_job.jobs.life import Life
+from pf_job.jobs.ports import Users
 from pf_job.jobs.states import Stage
 from pf_job.jobs.store import JobStore
 from pf_job.runtimes.port import Phase, ReplicaKey, Runtime, Sighting
@@ -58,6 +60,9 @@ class Driver:
     preparation: Preparation
     amiss: asyncio.Event
     """Set when events of the queue service are missing for good."""
+    left: asyncio.Event
+    """Set when a user was deleted."""
+    users: Users
     clock: Clock
 
     async def run(self, hear: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -75,6 +80,8 @@ class Driver:
                 group.create_task(Trying(f"report the machines of {cluster}").keep_on(reports.step, pause))
             for what, step in self._steps().items():
                 group.create_task(Trying(what).keep_on(step, self.book.commits))
+            leaving = Leaving(self.book, self.users, self.left)
+            group.create_task(Trying("let go of jobs of users who left").keep_on(leaving.step, leaving.pause))
             late = Trying("look what is due")
             group.create_task(
                 late.keep_on(lambda: fall_due(self.book, self.clock.now()), partial(asyncio.sleep, LATE_SECONDS))
