@@ -128,7 +128,7 @@ async def test_the_next_user_of_a_name_gets_none_of_the_jobs_of_the_one_before(j
     await running(job_site, own)
     assert (await new(job_pb2.GetJobRequest(id=own))).job.owner == here.name
     records = await audited(job_site)
-    assert sorted(records) == sorted(f"job/{id_}" for id_ in (runs, waits))
+    assert [records.count(f"job/{id_}") for id_ in (done, runs, waits)] == [0, 1, 1]
     everything = statistics_pb2.GetCardTimesRequest(queues=[here.queue], group=statistics_pb2.CARD_TIME_GROUP_JOB)
     assert {done, runs, own} <= {each.job for each in (await job_site.root(everything)).card_times}
     await new(job_pb2.StopJobRequest(id=own, now=True))

@@ -69,15 +69,18 @@ class Driver:
         """Drives for ever; `hear` takes in the events of the queue service."""
         self.amiss.set()
         running = RunningReports(self.admission)
+        machines = {
+            cluster: MachineReports(cluster, runtime, self.admission) for cluster, runtime in self.runtimes.items()
+        }
         async with asyncio.TaskGroup() as group:
             group.create_task(hear())
             group.create_task(Trying("report running jobs").keep_on(running.step, running.more))
-            group.create_task(Trying("compare jobs with their queues").keep_on(self._compare, self.amiss.wait))
+            comparing = partial(self._compare, list(machines.values()))
+            group.create_task(Trying("compare jobs with their queues").keep_on(comparing, self.amiss.wait))
             for cluster, runtime in self.runtimes.items():
                 group.create_task(self._watch(cluster, runtime, running))
-                reports = MachineReports(cluster, runtime, self.admission)
                 pause = partial(asyncio.sleep, MACHINES_SECONDS)
-                group.create_task(Trying(f"report the machines of {cluster}").keep_on(reports.step, pause))
+                group.create_task(Trying(f"report the machines of {cluster}").keep_on(machines[cluster].step, pause))
             for what, step in self._steps().items():
                 group.create_task(Trying(what).keep_on(step, self.book.commits))
             leaving = Leaving(self.book, self.users, self.left)
@@ -104,11 +107,14 @@ class Driver:
             "give back": lambda: steps.give_back(self.book, self.admission),
         }
 
-    async def _compare(self) -> int:
+    async def _compare(self, machines: Sequence[MachineReports]) -> int:
         """Compares jobs with their queues if events are missing; tells how many jobs changed."""
         if not self.amiss.is_set():
             return 0
         self.amiss.clear()
+        # The queue service may have been restored from a back-up, and know of machines what it knew then.
+        for reports in machines:
+            reports.again()
         try:
             return len(await compare(self.book, self.admission))
         except Problem:
