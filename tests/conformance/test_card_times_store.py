@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pf_job.jobs.domain import Owner
 from pf_job.jobs.memory import MemoryJobStore
 from pf_job.jobs.postgres import PostgresJobStore
 from pf_job.jobs.spans import Span, Turns
@@ -29,6 +30,7 @@ from support.databases import fresh_database, migrated
 MIGRATIONS = files("pf_job") / "sql" / "migrations"
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
+SINCE = NOW - 100 * HOUR
 GPU = "nvidia.com/gpu"
 Kept = tuple[Database, JobStore, CardTimeStore]
 
@@ -59,7 +61,14 @@ async def kept(request: pytest.FixtureRequest) -> AsyncIterator[Kept]:
 
 def span(job: str, begin: float, end: float | None, **more: Any) -> Span:
     """A time in which a job held something, in hours from now."""
-    known = {"job": job, "attempt": 1, "queue": "q", "owner": "ada", "held": {"cpu": 1_000, "memory": 8, GPU: 2}}
+    known = {
+        "job": job,
+        "attempt": 1,
+        "queue": "q",
+        "owner": "ada",
+        "owner_since": SINCE,
+        "held": {"cpu": 1_000, "memory": 8, GPU: 2},
+    }
     finish = None if end is None else NOW + end * HOUR
     times = {"accept_time": NOW - HOUR, "start_time": NOW + begin * HOUR, "finish_time": finish}
     return Span(**{**known, **times, **more})
@@ -134,9 +143,21 @@ async def test_only_some_queues_and_users_are_looked_at(kept: Kept) -> None:
 
 async def test_everybody_sees_their_own_and_what_is_granted_to_them(kept: Kept) -> None:
     await hold(kept, span("a", 0, 1), span("b", 0, 1, owner="bob"), span("c", 0, 1, queue="x", owner="eve"))
-    seen = await told(kept, granted=frozenset({"x"}), viewer="bob")
+    seen = await told(kept, granted=frozenset({"x"}), viewer=Owner("bob", SINCE))
     assert [each.place.job for each in seen] == ["b", "c"]
-    assert [each.place for each in await told(kept, Group.QUEUE, granted=frozenset(), viewer="bob")] == [Place("q")]
+    assert [each.place for each in await told(kept, Group.QUEUE, granted=frozenset(), viewer=Owner("bob", SINCE))] == [
+        Place("q")
+    ]
+
+
+async def test_who_has_the_name_of_somebody_before_sees_nothing_of_it(kept: Kept) -> None:
+    before, now = SINCE, SINCE + HOUR
+    await hold(kept, span("a", 0, 1, owner="bob", owner_since=before), span("b", 0, 2, owner="bob", owner_since=now))
+    for granted in (frozenset[str](), frozenset({"q"})):
+        seen = await told(kept, granted=granted, viewer=Owner("bob", now))
+        assert [each.place.job for each in seen] == ["b"]
+    (whole,) = await told(kept, Group.QUEUE)
+    assert (whole.jobs, whole.seconds) == (2, 3 * HOUR.total_seconds())
 
 
 async def test_a_span_ends_once_and_not_before_it_began(kept: Kept) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pf_job.jobs.domain import Happening, Job, JobFilter, Part, Task, TaskKey, TaskState
+from pf_job.jobs.domain import Happening, Job, JobFilter, Owner, Part, Task, TaskKey, TaskState
 from pf_job.jobs.life import Ending, Grant, Life
 from pf_job.jobs.memory import MemoryJobStore
 from pf_job.jobs.postgres import FEW, PostgresJobStore
@@ -68,6 +68,7 @@ def job(id_: str, *, queue: str = "q", owner: str = "alice", **life: object) -> 
     return Job(
         id=id_,
         owner=owner,
+        owner_since=NOW,
         type=JobType.SINGLE,
         spec=spec,
         life=replace(Life(accept_time=NOW), **life),  # type: ignore[arg-type]
@@ -157,8 +158,9 @@ async def test_lists_are_newest_first_and_in_pages(kept: Kept) -> None:
         (JobFilter(), ["c", "b", "a"]),
         (JobFilter(owner="alice"), ["b", "a"]),
         (JobFilter(queue="r"), ["c", "b"]),
-        (JobFilter(queues=frozenset({"q"}), viewer="bob"), ["c", "a"]),
-        (JobFilter(queues=frozenset(), viewer="carol"), []),
+        (JobFilter(queues=frozenset({"q"}), viewer=Owner("bob", NOW)), ["c", "a"]),
+        (JobFilter(queues=frozenset(), viewer=Owner("carol", NOW)), []),
+        (JobFilter(queues=frozenset({"q", "r"}), viewer=Owner("alice", NOW + HOUR)), ["c"]),
         (JobFilter(states=frozenset({State.RUNNING, State.FAILED})), ["b"]),
         (JobFilter(labels={"of": "bob", "team": "a"}), ["c"]),
         (JobFilter(labels={"of": "bob", "team": "b"}), []),
@@ -368,3 +370,22 @@ async def test_of_what_is_forgotten_the_id_and_the_starts_of_replicas_are_known(
         await store.clear(change, [one, task("b", 0).key])
     assert list(await store.leftovers(database.newest, later, 10)) == [other]
     assert await store.spent(database.newest, ["a"]) == {"a"}
+
+
+async def test_owners_are_told_apart_by_since_when_they_are_there(kept: Kept) -> None:
+    database, store = kept
+    await keep(
+        kept,
+        job("a"),
+        job("b"),
+        replace(job("c"), owner_since=NOW + HOUR),
+        job("d", owner="bob"),
+        replace(job("e", owner="pipeline"), owner_since=None),
+    )
+    first, next_, bob = Owner("alice", NOW), Owner("alice", NOW + HOUR), Owner("bob", NOW)
+    found = await store.owners(database.newest)
+    assert len(found) == 3
+    assert set(found) == {first, next_, bob}
+    assert [each.id for each in await store.owned(database.newest, first, "", 100)] == ["a", "b"]
+    assert [each.id for each in await store.owned(database.newest, first, "a", 1)] == ["b"]
+    assert [each.id for each in await store.owned(database.newest, next_, "", 100)] == ["c"]

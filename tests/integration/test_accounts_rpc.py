@@ -255,8 +255,13 @@ async def test_services_learn_whether_a_token_is_good(site: Site) -> None:
     job, alice = site.service(), await site.log_in("alice")
     reply = await alice(pb.CreateTokenRequest(lifetime=Duration(seconds=60)))
     (of_root,) = (await (await site.root())(pb.ListTokensRequest(user="root"))).tokens
-    assert await job(pb.CheckTokenRequest(id=reply.token.id)) == pb.CheckTokenResponse(good=True, user="alice")
-    assert await job(pb.CheckTokenRequest(id=of_root.id)) == pb.CheckTokenResponse(good=True, user="root", root=True)
+    users = {user.name: user.create_time for user in (await (await site.root())(pb.ListUsersRequest())).users}
+    assert await job(pb.CheckTokenRequest(id=reply.token.id)) == pb.CheckTokenResponse(
+        good=True, user="alice", user_since=users["alice"]
+    )
+    assert await job(pb.CheckTokenRequest(id=of_root.id)) == pb.CheckTokenResponse(
+        good=True, user="root", root=True, user_since=users["root"]
+    )
     assert await job(pb.CheckTokenRequest(id="never-made")) == pb.CheckTokenResponse()
     await alice(pb.RevokeTokenRequest(id=reply.token.id))
     assert await job(pb.CheckTokenRequest(id=reply.token.id)) == pb.CheckTokenResponse()

@@ -9,9 +9,10 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from unittest.mock import patch
 
-from paddleflow.problems import Unavailable
-from pf_job.runtimes.local import layout
+from paddleflow.problems import InvalidArgument, Unavailable
+from pf_job.runtimes.local import client, frames, layout
 from pf_job.runtimes.local.accounts import home_of
 from pf_job.runtimes.local.adapter import LocalRuntime
 from pf_job.runtimes.local.client import COMMAND
@@ -102,3 +103,33 @@ except OSError as problem:
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert (done.stdout, (tmp_path / "kept").read_bytes()) == ("No space left on device\n", b"before")
+
+
+async def test_a_runner_that_hangs_is_ended_and_its_replicas_go_on() -> None:
+    async with opened() as (site, runtime):
+        replica, other = launch("sleep 60"), launch("exit 3")
+        await runtime.start([replica])
+        hanging = site.runner
+        assert hanging is not None
+        os.kill(hanging, signal.SIGSTOP)
+        with patch.object(client, "ANSWER_SECONDS", 0.5):
+            assert await runtime.start([other]) == []
+        assert site.runner != hanging
+        async with watched(runtime) as watch:
+            (seen,) = await watch.over(other.key)
+            assert seen.status == 3
+            await runtime.stop([replica.key], 0)
+            (seen,) = await watch.over(replica.key)
+            assert seen.signal == signal.SIGKILL
+
+
+async def test_launches_that_are_too_long_for_one_message_are_sent_in_several() -> None:
+    async with opened() as (_, runtime):
+        replicas = [launch("exit 0", env={"LONG": "x" * 1000}) for _ in range(8)]
+        huge = launch("exit 0", env={"LONG": "x" * 10_000})
+        with patch.object(frames, "LIMIT", 5_000):
+            refused = await runtime.start([*replicas, huge])
+        assert [(each.key, type(each.problem)) for each in refused] == [(huge.key, InvalidArgument)]
+        async with watched(runtime) as watch:
+            found = await watch.over(*(replica.key for replica in replicas))
+        assert [seen.status for seen in found] == [0] * len(replicas)

@@ -67,7 +67,7 @@ class Lives:
         if (wish := self._wish) is not None:
             self._say([wish.point, wish.act, wish.passes])
         try:
-            with suppress(ConnectionResetError):
+            with suppress(ConnectionError):
                 async for line in child.reader:
                     self._hear(*json.loads(line))
         finally:

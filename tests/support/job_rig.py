@@ -13,8 +13,10 @@ from unittest.mock import patch
 
 import pf_job.driving.book
 import pf_job.driving.later
+import pf_job.driving.leaving
 import pf_job.driving.loops
 import pf_job.driving.trying
+from paddleflow.problems import UserNotFound
 from pf_job.driving.book import Book
 from pf_job.driving.convert import shrunk
 from pf_job.driving.crews import launch
@@ -43,6 +45,7 @@ LATER = datetime.now(UTC) + timedelta(days=1)
 HASTE: Mapping[ModuleType, Mapping[str, Any]] = {
     pf_job.driving.loops: {"LATE_SECONDS": 0.01, "EXPIRED_SECONDS": 0.05, "LEFT_SECONDS": 0.2, "AGAIN_SECONDS": 0.02},
     pf_job.driving.book: {"PAUSE": 0.02},
+    pf_job.driving.leaving: {"LOOK_SECONDS": 0.1, "STOPPING_SECONDS": 0.02},
     pf_job.driving.later: {"AGAIN_SECONDS": 0.05},
     pf_job.driving.trying: {"LONGEST_BACKOFF": 0.05},
 }
@@ -152,6 +155,21 @@ class Preparation:
 
 
 @dataclass
+class FakeUsers:
+    """Fulfils `Users`."""
+
+    known: dict[str, datetime] = field(default_factory=dict)
+
+    async def since(self, name: str) -> datetime:
+        if name not in self.known:
+            raise UserNotFound(f"no user {name!r}")
+        return self.known[name]
+
+    async def all(self) -> Mapping[str, datetime]:
+        return dict(self.known)
+
+
+@dataclass
 class Rig:
     """What a test works with."""
 
@@ -160,10 +178,14 @@ class Rig:
     runtime: FakeRuntime
     queue: FakeQueue
     amiss: asyncio.Event
+    left: asyncio.Event = field(default_factory=asyncio.Event)
+    users: FakeUsers = field(default_factory=FakeUsers)
 
-    async def create(self, spec: JobSpec, id_: str = "job") -> Job:
+    async def create(self, spec: JobSpec, id_: str = "job", since: datetime | None = None) -> Job:
+        """A job of alice, who is there since then; of a service if there is no such time."""
         whole = filled(replace(spec, id=id_), KEPT)
-        job = Job(id=id_, owner="alice", type=JobType.DISTRIBUTED, spec=whole, life=Life(accept_time=datetime.now(UTC)))
+        life = Life(accept_time=datetime.now(UTC))
+        job = Job(id=id_, owner="alice", owner_since=since, type=JobType.DISTRIBUTED, spec=whole, life=life)
         async with self.database.change(job_lock(job.id)) as change:
             (made,) = await self.store.add(change, [job])
         return made
@@ -218,6 +240,8 @@ async def driven(runtime: FakeRuntime | None = None, preparation: Preparation | 
         runtimes={CLUSTER: rig.runtime},
         preparation=preparation or Preparation(),
         amiss=rig.amiss,
+        left=rig.left,
+        users=rig.users,
         clock=SystemClock(),
     )
 

@@ -12,13 +12,14 @@ from paddleflow.auth.v1 import auth_pb2
 from paddleflow.common.v1 import event_pb2
 from pf_fs.convert import FILESYSTEM_EVENT, GRANT_EVENT, encode
 from pf_fs.domain import Access, Filesystem, FilesystemFilter, Grant, GrantFilter, GrantKey, Kind
-from pf_fs.leaving import MARGIN, USER_EVENT, Leaving
+from pf_fs.leaving import MARGIN, Leaving
 from pf_fs.memory import MemoryFilesystemStore
 from pf_fs.service import Departures
 from pf_fs.store import LOCK
 from pf_kit.events import BEGINNING, Event, Fact
 from pf_kit.memory import MemoryDatabase
 from pf_kit.unit import AuditFilter
+from pf_kit.users import USER_EVENT
 from support.accounts import ManualClock
 
 

@@ -11,7 +11,7 @@ from pf_job.jobs.convert import encode
 from pf_job.jobs.domain import Job
 from pf_job.jobs.life import Life
 from pf_job.jobs.memory import MemoryJobStore
-from pf_job.jobs.ports import Queues
+from pf_job.jobs.sight import Sight
 from pf_job.jobs.watching import Teller
 from pf_job.specs.domain import JobSpec, JobType
 from pf_kit.clock import SystemClock
@@ -30,7 +30,7 @@ async def told(store: MemoryJobStore) -> Sequence[str]:
         for at in range(COUNT):
             spec = JobSpec(id=f"job-{at}")
             await store.add(change, [Job(id=spec.id, owner="alice", type=JobType.SINGLE, spec=spec, life=life)])
-    teller = Teller(store=store, queues=Mock(spec=Queues), caller=ROOT, queue="", id_="")
+    teller = Teller(store=store, sight=Mock(spec=Sight), caller=ROOT, queue="", id_="")
     async with database.snapshot() as snapshot:
         return [event.job.id for event in await teller.existing(snapshot)]
 

@@ -49,7 +49,7 @@ class Trainers(RuleBasedStateMachine):
         self.clock = HandClock()
         self.database = MemoryDatabase(encode=no_events, clock=self.clock)
         self.jobs, self.store = MemoryJobStore(), MemoryShardStore()
-        self.shards = Shards(store=self.store, kept=self.jobs, jobs=Jobs(store=self.jobs, queues=None))  # type: ignore[arg-type]  # nobody asks
+        self.shards = Shards(store=self.store, kept=self.jobs, jobs=Jobs(store=self.jobs, sight=None))  # type: ignore[arg-type]  # nobody asks
         self.plan = Plan(total=1)
         self.number = 0
         self.attempt = 1

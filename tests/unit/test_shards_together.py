@@ -64,7 +64,7 @@ class Site:
     def __init__(self) -> None:
         self.database = Counting()
         self.jobs = MemoryJobStore()
-        jobs = Jobs(store=self.jobs, queues=None)  # type: ignore[arg-type]  # nobody asks
+        jobs = Jobs(store=self.jobs, sight=None)  # type: ignore[arg-type]  # nobody asks
         self.shards = Shards(store=MemoryShardStore(), kept=self.jobs, jobs=jobs)
         self.together = Together(database=self.database, shards=self.shards)  # type: ignore[arg-type]  # its changes will do
 

@@ -119,7 +119,11 @@ def ungrant(invocation: Invocation, name: str, user: str, username: str) -> None
 @pass_invocation
 def grants(invocation: Invocation, name: str, maxsize: int, marker: str, username: str, user: str) -> None:
     """List with whom your filesystems, or FSNAME, are shared, and what is shared with you; for root all."""
-    page = invocation.paddleflow().filesystems.grant_page(maxsize, marker, name=name, owner=username, user=user)
+    filesystems = invocation.paddleflow().filesystems
+    page = filesystems.grant_page(maxsize, marker, name=name, owner=username, user=user)
+    if name and not page.items:
+        # A filesystem that is shared with nobody is no mistake; one that there is not is told to be none.
+        filesystems.get(name, owner=username)
     rows = [[each.filesystem_id, each.user, str(each.access), original_time(each.create_time)] for each in page.items]
     invocation.printer.list(Table(["fs", "user name", "access", "create time"], rows), "grant", page.next_token)
 

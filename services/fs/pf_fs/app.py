@@ -23,7 +23,6 @@ from pf_fs.service import Departures, Entrance, Filesystems, Folders, Grants, Mo
 from pf_fs.servicer import FilesystemServicer
 from pf_fs.settings import FsSettings, LocalSettings
 from pf_fs.store import FilesystemStore
-from pf_fs.users import RemoteUsers
 from pf_kit.bus.consumer import Consumer
 from pf_kit.bus.source import GrpcEventSource
 from pf_kit.bus.stream import RedisStream, open_redis
@@ -32,6 +31,7 @@ from pf_kit.lifecycle import Loops, Program, Stop, serve
 from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
 from pf_kit.server import Service, ServiceServer
+from pf_kit.users import RemoteUsers
 
 NAME = "fs"
 USERS = "queue"

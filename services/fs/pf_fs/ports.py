@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Protocol
@@ -36,7 +36,7 @@ class Users(Protocol):
     async def exists(self, name: str) -> bool:
         """True if there is a user of this name. Raises Unavailable if nobody can tell."""
 
-    async def all(self) -> frozenset[str]:
+    async def all(self) -> Collection[str]:
         """The names of all. Raises Unavailable if nobody can tell."""
 
 

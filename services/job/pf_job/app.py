@@ -24,6 +24,7 @@ from pf_job.jobs.following import Following
 from pf_job.jobs.postgres import RETENTIONS, PostgresJobStore
 from pf_job.jobs.service import Jobs
 from pf_job.jobs.servicer import JobServicer
+from pf_job.jobs.sight import Sight
 from pf_job.jobs.store import JobStore
 from pf_job.jobs.taking import Taking
 from pf_job.jobs.watching import Tellers
@@ -57,6 +58,7 @@ from pf_kit.postgres.sweep import Retention
 from pf_kit.server import Service, ServiceServer
 from pf_kit.tls import client_tls
 from pf_kit.tokens import Signer
+from pf_kit.users import RemoteUsers
 
 NAME = "job"
 QUEUE = "queue"
@@ -75,7 +77,16 @@ class Parts:
     base: MemberGround
     queues: RemoteQueues
     filesystems: RemoteFilesystems
+    users: RemoteUsers
     store: JobStore
+
+    @property
+    def sight(self) -> Sight:
+        return Sight(queues=self.queues, users=self.users)
+
+    @property
+    def jobs(self) -> Jobs:
+        return Jobs(store=self.store, sight=self.sight)
 
     @property
     def ground(self) -> Ground:
@@ -97,6 +108,7 @@ async def _parts(settings: JobSettings) -> AsyncIterator[Parts]:
             base=base,
             queues=RemoteQueues(base.users, metadata, base.ground.clock),
             filesystems=RemoteFilesystems(fs, metadata),
+            users=RemoteUsers(base.users, metadata),
             # A spec is read a dozen times while its job lives, and hardly ever changes.
             store=PostgresJobStore(encode=_bytes_of, decode=lru_cache(SPECS_KEPT)(_spec_of)),
         )
@@ -129,14 +141,13 @@ def _server(settings: JobSettings, parts: Parts, runtimes: Mapping[str, Runtime]
 
 
 def _servicer(settings: JobSettings, parts: Parts, service: Service, stop: Stop) -> JobServicer:
-    store, queues = parts.store, parts.queues
-    jobs = Jobs(store=store, queues=queues)
+    store, jobs, sight = parts.store, parts.jobs, parts.sight
     return JobServicer(
         database=service.database,
         mutations=Mutations(service.database, service.secret),
         lists=Lists(tokens=service.page_tokens),
         watches=service.watches,
-        tellers=Tellers(store=store, queues=queues),
+        tellers=Tellers(store=store, sight=sight),
         store=store,
         jobs=jobs,
         following=Following(
@@ -147,7 +158,7 @@ def _servicer(settings: JobSettings, parts: Parts, service: Service, stop: Stop)
             clock=parts.ground.clock,
             closing=stop.asked,
         ),
-        taking=Taking(queues=queues, filesystems=parts.filesystems, kept=settings.kept_jobs),
+        taking=Taking(queues=parts.queues, filesystems=parts.filesystems, sight=sight, kept=settings.kept_jobs),
         clock=parts.ground.clock,
     )
 
@@ -157,15 +168,15 @@ def _log_servicer(parts: Parts, service: Service, logs: Logs) -> LogServicer:
         database=service.database,
         lists=Lists(tokens=service.page_tokens),
         store=parts.store,
-        jobs=Jobs(store=parts.store, queues=parts.queues),
+        jobs=parts.jobs,
         logs=logs,
         recheck=service.authenticator.recheck,
     )
 
 
 def _shard_servicer(parts: Parts, service: Service) -> ShardServicer:
-    store, jobs = PostgresShardStore(), Jobs(store=parts.store, queues=parts.queues)
-    shards = Shards(store=store, kept=parts.store, jobs=jobs)
+    store = PostgresShardStore()
+    shards = Shards(store=store, kept=parts.store, jobs=parts.jobs)
     return ShardServicer(
         database=service.database,
         mutations=Mutations(service.database, service.secret),
@@ -180,8 +191,8 @@ def _statistics_servicer(parts: Parts, service: Service, runtimes: Mapping[str, 
     return StatisticsServicer(
         database=service.database,
         lists=Lists(tokens=service.page_tokens),
-        jobs=Jobs(store=parts.store, queues=parts.queues),
-        queues=parts.queues,
+        jobs=parts.jobs,
+        sight=parts.sight,
         meters=Meters(runtimes),
         card_times=PostgresCardTimeStore(),
         clock=parts.ground.clock,
@@ -208,7 +219,9 @@ def _loops(settings: JobSettings, parts: Parts, runtimes: Mapping[str, Runtime])
     """One instance drives the jobs; one does the chores."""
     ground, address = parts.ground, settings.server.listen[0]
     bus = RedisStream(open_redis(settings.redis.reveal()), QUEUE)
-    launches = Launches(parts.filesystems, parts.queues, _passes(settings, parts), settings.local.everybody)
+    launches = Launches(
+        parts.filesystems, parts.queues, parts.users, _passes(settings, parts), settings.local.everybody
+    )
 
     async def drive(lease: Lease) -> None:
         await _drive(parts, runtimes, launches, bus, lease)
@@ -225,8 +238,8 @@ async def _drive(
 ) -> None:
     ground, queue, metadata = parts.ground, parts.base.users, parts.base.member.token.metadata
     hold = partial(fence, lease=lease)
-    amiss = asyncio.Event()
-    events = QueueEvents(store=parts.store, fence=hold, amiss=amiss)
+    amiss, left = asyncio.Event(), asyncio.Event()
+    events = QueueEvents(store=parts.store, fence=hold, amiss=amiss, left=left)
     owner = GrpcEventSource(event_pb2_grpc.EventServiceStub(queue), metadata)
     consumer = Consumer(NAME, QUEUE, ground.database, bus, owner, events, ground.clock)
     driver = Driver(
@@ -236,6 +249,8 @@ async def _drive(
         runtimes=runtimes,
         preparation=launches,
         amiss=amiss,
+        left=left,
+        users=parts.users,
         clock=ground.clock,
     )
     await driver.run(consumer.run)

@@ -41,6 +41,8 @@ class TokenState:
     """False: refuse the call."""
     user: str
     root: bool
+    since: datetime | None = None
+    """When the user was added; None if that was not told."""
 
 
 class TokenStatus(Protocol):
@@ -127,7 +129,7 @@ class TokenAuthenticator:
         state = await self._status.check(known.principal.token_id)
         if state is None or state is not known.state:
             good = self._good(state, known.principal)
-            known.principal, known.state = replace(known.principal, root=good.root), good
+            known.principal, known.state = replace(known.principal, root=good.root, since=good.since), good
         return known.principal
 
     async def recheck(self, principal: Principal) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 
@@ -29,6 +30,9 @@ class Principal:
     """Seconds since the epoch."""
     acting_service: str = ""
     """The service that acts for this user; empty if the user calls itself."""
+    since: datetime | None = None
+    """When this user was added, as its token proves: a name can be given again, the two together cannot. None if that
+    is not known, as of a user for whom a service acts."""
 
     @property
     def label(self) -> str:

@@ -6,6 +6,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC
 
 from grpc import aio
 
@@ -122,4 +123,5 @@ class RemoteTokenStatus:
             )
         except aio.AioRpcError as error:
             raise problem_of(error) from None
-        return TokenState(reply.good, reply.user, reply.root)
+        since = reply.user_since.ToDatetime(UTC) if reply.HasField("user_since") else None
+        return TokenState(reply.good, reply.user, reply.root, since)

@@ -532,22 +532,28 @@ class CheckTokenResponse(_message.Message):
     GOOD_FIELD_NUMBER: _builtins.int
     USER_FIELD_NUMBER: _builtins.int
     ROOT_FIELD_NUMBER: _builtins.int
+    USER_SINCE_FIELD_NUMBER: _builtins.int
     good: _builtins.bool
     """False: refuse the call."""
     user: _builtins.str
     """Whose token it is."""
     root: _builtins.bool
     """True for the user root."""
+    @_builtins.property
+    def user_since(self) -> _timestamp_pb2.Timestamp:
+        """When that user was added. A name can be given again, the two together cannot."""
+
     def __init__(
         self,
         *,
         good: _builtins.bool = ...,
         user: _builtins.str = ...,
         root: _builtins.bool = ...,
+        user_since: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["user_since", b"user_since"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["good", b"good", "root", b"root", "user", b"user"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["good", b"good", "root", b"root", "user", b"user", "user_since", b"user_since"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -180,6 +180,7 @@ class Job(_message.Message):
     ROLES_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
     ETAG_FIELD_NUMBER: _builtins.int
+    OWNER_SINCE_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Names it for ever."""
     type: Global___JobType.ValueType
@@ -234,6 +235,10 @@ class Job(_message.Message):
     def roles(self) -> _containers.RepeatedCompositeFieldContainer[Global___RoleStatus]:
         """Output only. Replicas of the last attempt by role: how many there are to be, how many run, how many are over. Told by GetJob and ListJobs; elsewhere unset."""
 
+    @_builtins.property
+    def owner_since(self) -> _timestamp_pb2.Timestamp:
+        """Output only. When the user was added whose job it is: a name can be given again, and whoever gets it does not get the jobs. Unset if a service owns it."""
+
     def __init__(
         self,
         *,
@@ -256,10 +261,11 @@ class Job(_message.Message):
         roles: _abc.Iterable[Global___RoleStatus] | None = ...,
         version: _builtins.int = ...,
         etag: _builtins.str = ...,
+        owner_since: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["accept_time", b"accept_time", "finish_time", b"finish_time", "not_before", b"not_before", "resources", b"resources", "spec", b"spec", "start_time", b"start_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["accept_time", b"accept_time", "finish_time", b"finish_time", "not_before", b"not_before", "owner_since", b"owner_since", "resources", b"resources", "spec", b"spec", "start_time", b"start_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["accept_time", b"accept_time", "attempt", b"attempt", "cluster", b"cluster", "etag", b"etag", "finish_time", b"finish_time", "id", b"id", "message", b"message", "not_before", b"not_before", "notes", b"notes", "owner", b"owner", "queue", b"queue", "resources", b"resources", "retries", b"retries", "roles", b"roles", "spec", b"spec", "start_time", b"start_time", "state", b"state", "type", b"type", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accept_time", b"accept_time", "attempt", b"attempt", "cluster", b"cluster", "etag", b"etag", "finish_time", b"finish_time", "id", b"id", "message", b"message", "not_before", b"not_before", "notes", b"notes", "owner", b"owner", "owner_since", b"owner_since", "queue", b"queue", "resources", b"resources", "retries", b"retries", "roles", b"roles", "spec", b"spec", "start_time", b"start_time", "state", b"state", "type", b"type", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

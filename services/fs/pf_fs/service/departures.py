@@ -8,11 +8,10 @@ from datetime import datetime
 from pf_fs.domain import Filesystem, FilesystemChanged, FilesystemFilter, Grant, GrantChanged, GrantFilter
 from pf_fs.store import ALL, FilesystemStore
 from pf_kit.changes import ChangeKind
-from pf_kit.unit import AuditEntry, Change
+from pf_kit.departures import departure_entry
+from pf_kit.unit import Change
 
-ACTOR = "service/fs"
-CAUSE = "/paddleflow.auth.v1.UserService/DeleteUser"
-"""What stands in the audit log, since nobody called this service."""
+SERVICE = "fs"
 
 
 async def forget(store: FilesystemStore, change: Change, filesystem: Filesystem) -> None:
@@ -56,4 +55,4 @@ class Departures:
 
 
 def _record(change: Change, subject: str) -> None:
-    change.audit(AuditEntry(ACTOR, "", CAUSE, subject, "", ""))
+    change.audit(departure_entry(SERVICE, subject))

@@ -8,18 +8,21 @@ from dataclasses import replace
 from datetime import timedelta
 
 from paddleflow.problems import Problem
-from pf_job.jobs.domain import Job, Task, TaskKey, TaskState
+from pf_job.jobs.domain import Job, Owner, Task, TaskKey, TaskState
+from pf_job.jobs.life import Event
 from pf_job.jobs.service import forget
 from pf_job.jobs.states import Kind, Stage
 from pf_job.jobs.store import JobStore, job_lock
 from pf_job.jobs.telling import News, tell
 from pf_kit.clock import Clock
+from pf_kit.departures import departure_entry
 from pf_kit.shared import Shared
 from pf_kit.unit import Change, Database
 from pf_kit.wake import until_tick
 
 BATCH = 200
 """Jobs that are taken a step further at once: so many share a commit."""
+SERVICE = "job"
 PAUSE = 1.0
 """Seconds between two looks for jobs that were left for later."""
 
@@ -100,6 +103,28 @@ class Book:
         """Forgets jobs that are over."""
         async with self.change([job.id for job in jobs]) as change:
             await forget(self._store, change, jobs)
+
+    async def owners(self) -> Sequence[Owner]:
+        """The users who own jobs."""
+        return await self._store.owners(self._database.newest)
+
+    async def owned(self, owner: Owner) -> AsyncIterator[Sequence[Job]]:
+        """The jobs of a user, many at a time."""
+        last = ""
+        while jobs := await self._store.owned(self._database.newest, owner, last, BATCH):
+            yield jobs
+            last = jobs[-1].id
+
+    async def let_go(self, jobs: Sequence[Job], message: str) -> Sequence[Job]:
+        """Stops jobs whose owner is no more, and notes that; returns those that changed."""
+        if not jobs:
+            return []
+        event = Event(kind=Kind.STOPPED, attempt=0, message=message)
+        async with self.change([job.id for job in jobs]) as change:
+            stopped = await tell(self._store, change, [News(job.id, event) for job in jobs])
+            for job in stopped:
+                change.audit(departure_entry(SERVICE, f"job/{job.id}"))
+            return stopped
 
     async def leftovers(self, age: timedelta) -> Sequence[TaskKey]:
         """Starts of replicas of jobs that were forgotten so long ago, of which something may still be kept."""

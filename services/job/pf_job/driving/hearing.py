@@ -16,6 +16,7 @@ from pf_job.jobs.store import JobStore, job_lock
 from pf_job.jobs.telling import News, tell
 from pf_kit.events import Event
 from pf_kit.unit import Change
+from pf_kit.users import departed
 
 IN_QUEUE = (Stage.QUEUED, Stage.REVISE)
 KNOWN_TO_QUEUE = (*IN_QUEUE, Stage.LAUNCH, Stage.WATCH, Stage.PART, Stage.RESIZE, Stage.HALT, Stage.ENDING)
@@ -25,17 +26,24 @@ KNOWN_TO_QUEUE = (*IN_QUEUE, Stage.LAUNCH, Stage.WATCH, Stage.PART, Stage.RESIZE
 class QueueEvents:
     """Takes in the events of the queue service, each once and in order."""
 
-    def __init__(self, *, store: JobStore, fence: Callable[[Change], Awaitable[None]], amiss: asyncio.Event) -> None:
-        """`amiss` is set when events are missing for good, so that all jobs are to be compared with their queues."""
+    def __init__(
+        self, *, store: JobStore, fence: Callable[[Change], Awaitable[None]], amiss: asyncio.Event, left: asyncio.Event
+    ) -> None:
+        """`amiss` is set when events are missing for good, so that all jobs are to be compared with their queues;
+        `left` when a user was deleted, or may have been.
+        """
         self._store = store
         self._fence = fence
         self._amiss = amiss
+        self._left = left
 
     def locks(self, events: Sequence[Event]) -> Sequence[str]:
         return [job_lock(each.job) for each in _news(events)]
 
     async def apply(self, change: Change, events: Sequence[Event]) -> None:
         await self._fence(change)
+        if any(departed(event) is not None for event in events):
+            self._left.set()
         if news := list(_news(events)):
             await tell(self._store, change, news)
 
@@ -45,6 +53,7 @@ class QueueEvents:
     async def resync(self, change: Change, state: None) -> None:  # noqa: ARG002 - see `gather`
         await self._fence(change)
         self._amiss.set()
+        self._left.set()
 
 
 async def compare(book: Book, admission: Admission) -> Sequence[Job]:

@@ -17,6 +17,7 @@ from pf_job.driving.growing import fall_due
 from pf_job.driving.halting import Halting
 from pf_job.driving.hearing import compare
 from pf_job.driving.launching import Launching, Preparation
+from pf_job.driving.leaving import Leaving
 from pf_job.driving.machines import MachineReports
 from pf_job.driving.ports import Admission
 from pf_job.driving.running import RunningReports
@@ -24,6 +25,7 @@ from pf_job.driving.seeing import see
 from pf_job.driving.trying import Step, Trying
 from pf_job.jobs.domain import ENDED, Job, Task
 from pf_job.jobs.life import Life
+from pf_job.jobs.ports import Users
 from pf_job.jobs.states import Stage
 from pf_job.jobs.store import JobStore
 from pf_job.runtimes.port import Phase, ReplicaKey, Runtime, Sighting
@@ -58,23 +60,31 @@ class Driver:
     preparation: Preparation
     amiss: asyncio.Event
     """Set when events of the queue service are missing for good."""
+    left: asyncio.Event
+    """Set when a user was deleted."""
+    users: Users
     clock: Clock
 
     async def run(self, hear: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Drives for ever; `hear` takes in the events of the queue service."""
         self.amiss.set()
         running = RunningReports(self.admission)
+        machines = {
+            cluster: MachineReports(cluster, runtime, self.admission) for cluster, runtime in self.runtimes.items()
+        }
         async with asyncio.TaskGroup() as group:
             group.create_task(hear())
             group.create_task(Trying("report running jobs").keep_on(running.step, running.more))
-            group.create_task(Trying("compare jobs with their queues").keep_on(self._compare, self.amiss.wait))
+            comparing = partial(self._compare, list(machines.values()))
+            group.create_task(Trying("compare jobs with their queues").keep_on(comparing, self.amiss.wait))
             for cluster, runtime in self.runtimes.items():
                 group.create_task(self._watch(cluster, runtime, running))
-                reports = MachineReports(cluster, runtime, self.admission)
                 pause = partial(asyncio.sleep, MACHINES_SECONDS)
-                group.create_task(Trying(f"report the machines of {cluster}").keep_on(reports.step, pause))
+                group.create_task(Trying(f"report the machines of {cluster}").keep_on(machines[cluster].step, pause))
             for what, step in self._steps().items():
                 group.create_task(Trying(what).keep_on(step, self.book.commits))
+            leaving = Leaving(self.book, self.users, self.left)
+            group.create_task(Trying("let go of jobs of users who left").keep_on(leaving.step, leaving.pause))
             late = Trying("look what is due")
             group.create_task(
                 late.keep_on(lambda: fall_due(self.book, self.clock.now()), partial(asyncio.sleep, LATE_SECONDS))
@@ -97,11 +107,14 @@ class Driver:
             "give back": lambda: steps.give_back(self.book, self.admission),
         }
 
-    async def _compare(self) -> int:
+    async def _compare(self, machines: Sequence[MachineReports]) -> int:
         """Compares jobs with their queues if events are missing; tells how many jobs changed."""
         if not self.amiss.is_set():
             return 0
         self.amiss.clear()
+        # The queue service may have been restored from a back-up, and know of machines what it knew then.
+        for reports in machines:
+            reports.again()
         try:
             return len(await compare(self.book, self.admission))
         except Problem:

@@ -17,6 +17,10 @@ class MachineReports:
         self._admission = admission
         self._reported: Sequence[Machine] = ()
 
+    def again(self) -> None:
+        """Has all reported once more: whoever was told may have forgotten it."""
+        self._reported = ()
+
     async def step(self) -> int:
         """Tells how many machines were reported: none if all is as it was."""
         machines = await self._runtime.machines()

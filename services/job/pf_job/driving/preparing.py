@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from paddleflow.problems import Unavailable
+from paddleflow.problems import PermissionDenied, Unavailable
 from pf_job.driving.crews import launch, member_of
 from pf_job.driving.passes import Passes
-from pf_job.jobs.domain import Job, Task
-from pf_job.jobs.ports import Queues
+from pf_job.jobs.domain import Job, Owner, Task
+from pf_job.jobs.ports import Queues, Users
 from pf_job.runtimes.port import Ceiling, Launch, Mount
 from pf_job.specs.domain import FilesystemMount
 from pf_job.specs.magic import NAMESPACE
@@ -35,10 +35,11 @@ class Mounts(Protocol):
 class Launches:
     """Fulfils `Preparation` on this machine."""
 
-    def __init__(self, mounts: Mounts, queues: Queues, passes: Passes, everybody: Ceiling) -> None:
+    def __init__(self, mounts: Mounts, queues: Queues, users: Users, passes: Passes, everybody: Ceiling) -> None:
         """`everybody` is what each replica may use at most, whatever its job says."""
         self._mounts = mounts
         self._queues = queues
+        self._users = users
         self._passes = passes
         self._everybody = everybody
 
@@ -50,11 +51,19 @@ class Launches:
         for task in tasks:
             if task.key.role not in known:
                 wanted = member_of(job, task).work.mounts
-                known[task.key.role] = [await self._mounts.describe(job.owner, mount) for mount in wanted]
+                known[task.key.role] = await self._described(job, wanted)
             begun = launch(job, crew, task, known[task.key.role], self._everybody)
             private = self._passes.private(job, task.key)
             found.append(replace(begun, env={**begun.env, **told}, private_env=private))
         return found
+
+    async def _described(self, job: Job, wanted: Sequence[FilesystemMount]) -> Sequence[Mount]:
+        """Raises PermissionDenied if whoever has the owner's name by now is another: the files are that one's."""
+        if wanted and job.owner_since is not None:
+            now = Owner(job.owner, await self._users.since(job.owner))
+            if not job.whose.is_of(now):
+                raise PermissionDenied(f"the user {job.owner!r}, whose job it is, has been deleted")
+        return [await self._mounts.describe(job.owner, mount) for mount in wanted]
 
     def free_ports(self, taken: Collection[int]) -> Iterator[int]:
         """Ports on which nobody listens, from anywhere on: whoever comes next shall not find the same."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TypeVar
 
@@ -12,7 +12,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from paddleflow.common.v1 import event_pb2, resources_pb2
 from paddleflow.job.v1 import job_pb2, spec_pb2
 from paddleflow.problems import InvalidArgument, PermissionDenied, Problem, Violation
-from pf_job.jobs.domain import ENDED, Counts, Happening, Job, JobChanged, JobFilter, Part, Task, TaskState
+from pf_job.jobs.domain import ENDED, Counts, Happening, Job, JobChanged, JobFilter, Owner, Part, Task, TaskState
 from pf_job.jobs.service import Edit
 from pf_job.jobs.states import State
 from pf_job.jobs.taking import Draft
@@ -54,6 +54,7 @@ def job_message(job: Job, counts: Counts | None = None) -> job_pb2.Job:
         spec=spec_message(job.spec),
         type=TYPES[job.type],
         owner=job.owner,
+        owner_since=_stamp(job.owner_since),
         state=STATES[life.state],
         message=life.message,
         notes=job.notes,
@@ -70,6 +71,12 @@ def job_message(job: Job, counts: Counts | None = None) -> job_pb2.Job:
         version=job.version,
         etag=job.etag,
     )
+
+
+def owner_of(message: job_pb2.Job) -> Owner:
+    """Whose job a message tells of."""
+    since = message.owner_since.ToDatetime(UTC) if message.HasField("owner_since") else None
+    return Owner(message.owner, since)
 
 
 def taken(job: Job) -> job_pb2.JobResult:

@@ -25,12 +25,34 @@ class Part:
     epoch: int
 
 
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose job it is: a name can be given again, together with the time since when it was given it cannot."""
+
+    name: str
+    since: datetime | None = None
+    """When the user was added; None for a service, whose jobs are no user's. Of jobs from before it was noted, when
+    these were accepted.
+    """
+
+    def is_of(self, user: Owner) -> bool:
+        """True if what it owns is that of a user, or service, who is there now."""
+        if self.since is None or user.since is None:
+            return self == user
+        return self.name == user.name and self.since >= user.since
+
+
+NOBODY = Owner("")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """A job, and where it stands."""
 
     id: str
     owner: str
+    owner_since: datetime | None = None
+    """See `Owner`."""
     type: JobType
     spec: JobSpec
     life: Life
@@ -66,6 +88,10 @@ class Job:
         """When it may be forgotten; None as long as it is not over, or if that is never."""
         kept, finish = self.spec.limits.kept, self.life.finish_time
         return finish + kept if kept is not None and finish is not None else None
+
+    @property
+    def whose(self) -> Owner:
+        return Owner(self.owner, self.owner_since)
 
     @property
     def queue(self) -> str:
@@ -145,8 +171,8 @@ class JobFilter:
     owner: str = ""
     queue: str = ""
     queues: frozenset[str] | None = None
-    """Only jobs of these queues, or of the viewer; None for all."""
-    viewer: str = ""
+    """Only jobs of the viewer, and those of others in these queues; None for all."""
+    viewer: Owner = NOBODY
     states: frozenset[State] = frozenset()
     labels: Mapping[str, str] = field(default_factory=dict)
     updated_since: datetime | None = None

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from pf_job.jobs.crew import last_starts, members
-from pf_job.jobs.domain import ENDED, Counts, Happening, Job, JobFilter, Task, TaskKey
+from pf_job.jobs.domain import ENDED, Counts, Happening, Job, JobFilter, Owner, Task, TaskKey
 from pf_job.jobs.dues import due
 from pf_job.jobs.spans import Span, Turns
 from pf_job.jobs.states import Stage
@@ -58,6 +58,13 @@ class MemoryJobStore:
         over = ((job.kept_until, job) for job in _jobs(view).values() if job.life.stage is Stage.OVER)
         expired = [(time, job) for time, job in over if time is not None and time <= now]
         return [job for _, job in sorted(expired, key=lambda each: each[0])][:limit]
+
+    async def owners(self, view: View) -> Sequence[Owner]:
+        return list({job.whose for job in _jobs(view).values() if job.owner_since is not None})
+
+    async def owned(self, view: View, owner: Owner, after: str, limit: int) -> Sequence[Job]:
+        found = [job for job in _jobs(view).values() if job.whose == owner and job.id > after]
+        return sorted(found, key=lambda job: job.id)[:limit]
 
     async def claim(self, change: Change, scope: str, epoch: int) -> int:
         scopes: dict[str, int] = tables(change).table("scopes")
@@ -164,7 +171,9 @@ def _matches(job: Job, chosen: JobFilter, updated: datetime) -> bool:
 def _conditions(job: Job, chosen: JobFilter, updated: datetime) -> Iterator[bool]:
     yield chosen.owner in ("", job.owner)
     yield chosen.queue in ("", job.queue)
-    yield chosen.queues is None or job.queue in chosen.queues or job.owner == chosen.viewer
+    if chosen.queues is not None:
+        own = job.owner == chosen.viewer.name
+        yield job.whose.is_of(chosen.viewer) if own else job.queue in chosen.queues
     yield not chosen.states or job.life.state in chosen.states
     yield chosen.labels.items() <= job.spec.work.labels.items()
     yield chosen.updated_since is None or updated >= chosen.updated_since

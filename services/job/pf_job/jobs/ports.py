@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from paddleflow.problems import AlreadyExists, FailedPrecondition, InvalidArgument, NotFound, PermissionDenied
@@ -36,6 +37,16 @@ class Queues(Protocol):
 
     async def granted(self, user: str) -> frozenset[str]:
         """The queues that are granted to a user."""
+
+
+class Users(Protocol):
+    """The port to who there is."""
+
+    async def since(self, name: str) -> datetime:
+        """When the user of this name was added. Raises UserNotFound, and Unavailable if nobody can tell."""
+
+    async def all(self) -> Mapping[str, datetime]:
+        """The names of all, and when each was added. Raises Unavailable if nobody can tell."""
 
 
 class Filesystems(Protocol):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from pf_job.jobs.domain import ENDED, Counts, Happening, Job, JobFilter, Part, Task, TaskKey, TaskState
+from pf_job.jobs.domain import ENDED, Counts, Happening, Job, JobFilter, Owner, Part, Task, TaskKey, TaskState
 from pf_job.jobs.dues import due
 from pf_job.jobs.life import Ending, Grant, Life
 from pf_job.jobs.spans import Span, Turns
@@ -52,7 +52,8 @@ class PostgresJobStore:
             chosen.owner or None,
             chosen.queue or None,
             None if chosen.queues is None else list(chosen.queues),
-            chosen.viewer,
+            chosen.viewer.name,
+            chosen.viewer.since,
             list(chosen.states) or None,
             dict(chosen.labels),
             chosen.updated_since,
@@ -89,6 +90,12 @@ class PostgresJobStore:
 
     async def expired(self, view: View, now: datetime, limit: int) -> Sequence[Job]:
         return self._read(await rows(view).fetch(self._sql["expired"], now, limit))
+
+    async def owners(self, view: View) -> Sequence[Owner]:
+        return [Owner(row["owner"], row["owner_since"]) for row in await rows(view).fetch(self._sql["owners"])]
+
+    async def owned(self, view: View, owner: Owner, after: str, limit: int) -> Sequence[Job]:
+        return self._read(await rows(view).fetch(self._sql["owned"], owner.name, owner.since, after, limit))
 
     async def claim(self, change: Change, scope: str, epoch: int) -> int:
         highest: int = await rows(change).fetchval(self._sql["claim"], scope, epoch)
@@ -172,6 +179,7 @@ class PostgresJobStore:
         return (
             job.id,
             job.owner,
+            job.owner_since,
             job.queue,
             job.spec.name,
             job.type,
@@ -192,6 +200,7 @@ class PostgresJobStore:
         return Job(
             id=row["id"],
             owner=row["owner"],
+            owner_since=row["owner_since"],
             type=JobType(row["type"]),
             spec=self._decode(row["spec"]),
             life=_life(row),
@@ -294,6 +303,7 @@ def _span_values(span: Span) -> Sequence[object]:
         span.attempt,
         span.queue,
         span.owner,
+        span.owner_since,
         span.accept_time,
         span.start_time,
         span.finish_time,

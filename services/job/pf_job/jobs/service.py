@@ -17,9 +17,9 @@ from paddleflow.problems import (
     PermissionDenied,
     Problem,
 )
-from pf_job.jobs.domain import Happening, Job, JobChanged, JobFilter, Part, Task
+from pf_job.jobs.domain import Happening, Job, JobChanged, JobFilter, Owner, Part, Task
 from pf_job.jobs.life import Event
-from pf_job.jobs.ports import Queues
+from pf_job.jobs.sight import Sight
 from pf_job.jobs.states import Kind, Stage
 from pf_job.jobs.store import JobStore
 from pf_job.jobs.telling import News, tell
@@ -49,20 +49,21 @@ class Wanted:
     job: Job | Problem
     """As it can be kept, or why it cannot be taken."""
     part: Part | None = None
-    owner: str = ""
+    owner: Owner | None = None
+    """None if it has none that there is."""
 
 
 class Jobs:
     """The jobs, as callers may use them."""
 
-    def __init__(self, *, store: JobStore, queues: Queues) -> None:
+    def __init__(self, *, store: JobStore, sight: Sight) -> None:
         self._store = store
-        self._queues = queues
+        self._sight = sight
 
     async def get(self, view: View, caller: Principal, id_: str) -> Job:
         """The job of this id. Raises JobNotFound, also if the caller may not see it."""
         job = await self._existing(view, id_)
-        if not _owns(caller, job) and job.queue not in await self._queues.granted(caller.name):
+        if not await self._sight.sees(caller, job.whose, job.queue):
             raise _not_found(id_)
         return job
 
@@ -71,7 +72,7 @@ class Jobs:
         other services. Of a job that there is not the change tells: the request may have been answered before.
         """
         for job in await self._known(view, id_):
-            if _owns(caller, job):
+            if await self._sight.owns(caller, job.whose):
                 return
             await self.get(view, caller, id_)
             raise PermissionDenied(f"job {id_!r} is {job.owner}'s; ask for it to be changed")
@@ -79,7 +80,8 @@ class Jobs:
     async def page(self, view: View, caller: Principal, chosen: JobFilter, before: int, limit: int) -> Sequence[Job]:
         """The jobs that the caller may see, newest first."""
         if not caller.root:
-            chosen = replace(chosen, viewer=caller.name, queues=await self._queues.granted(caller.name))
+            viewer, queues = await self._sight.identity(caller), await self._sight.granted(caller)
+            chosen = replace(chosen, viewer=viewer, queues=queues)
         return await self._store.page(view, chosen, before, limit)
 
     async def create(self, change: Change, drafts: Sequence[Job]) -> Sequence[Job]:
@@ -164,7 +166,7 @@ class Jobs:
     async def _own(self, view: View, caller: Principal, id_: str) -> Job:
         """A job that the caller may change; others were told why not by `require_own`."""
         job = await self._existing(view, id_)
-        if not _owns(caller, job):
+        if not await self._sight.owns(caller, job.whose):
             raise _not_found(id_)
         return job
 
@@ -195,7 +197,7 @@ def _found(wanted: Wanted, known: Mapping[str, Job], epochs: Mapping[str, int]) 
             f"{part.scope} was taken over: its epoch is {epochs[part.scope]}, and not {part.epoch}; stop"
         )
     there = known.get(part.key)
-    if there is not None and there.owner != wanted.owner:
+    if there is not None and (wanted.owner is None or not there.whose.is_of(wanted.owner)):
         return wanted.job if isinstance(wanted.job, Problem) else exists(wanted.job.id)
     return there or wanted.job
 
@@ -221,10 +223,6 @@ def _merged(kept: Mapping[str, str], given: Mapping[str, str], removed: Sequence
 def _require_few(work: Work) -> None:
     """Raises InvalidArgument if what was there and what was added are too many together."""
     require(few_pairs("labels", work.labels), few_pairs("annotations", work.annotations))
-
-
-def _owns(caller: Principal, job: Job) -> bool:
-    return caller.root or job.owner == caller.name
 
 
 def _require_etag(job: Job, etag: str) -> None:

@@ -18,7 +18,7 @@ from pf_job.jobs.convert import (
     taken,
     task_message,
 )
-from pf_job.jobs.domain import Job
+from pf_job.jobs.domain import Job, Owner
 from pf_job.jobs.following import Following
 from pf_job.jobs.ports import LASTING
 from pf_job.jobs.service import Jobs, Wanted
@@ -68,9 +68,10 @@ class JobServicer(job_pb2_grpc.JobServiceServicer):
         caller = current_call().principal
         draft = draft_of(request.job, part_of(request.owner, caller))
         if request.validate_only:
-            valid = await self._taking.job(caller, draft, self._clock.now())
+            owner = await self._taking.owner(caller, draft.owner)
+            valid = await self._taking.job(caller, draft, owner, self._clock.now())
             return job_pb2.CreateJobResponse(job=job_message(valid))
-        wanted = await self._wanted(caller, draft)
+        wanted = await self._wanted(caller, draft, await self._owner(caller, draft.owner))
 
         async def work(change: Change) -> job_pb2.CreateJobResponse:
             # Only now: if the request was answered before, that is the answer, whatever is in the way by now.
@@ -88,7 +89,8 @@ class JobServicer(job_pb2_grpc.JobServiceServicer):
     async def CreateJobs(self, request: job_pb2.CreateJobsRequest, _context: object) -> job_pb2.CreateJobsResponse:
         caller = current_call().principal
         drafts = drafts_of(request, caller)
-        wanted = [await self._wanted(caller, draft) async for draft in by_turns(drafts)]
+        owners = {name: await self._owner(caller, name) for name in sorted({draft.owner for draft in drafts})}
+        wanted = [await self._wanted(caller, draft, owners[draft.owner]) async for draft in by_turns(drafts)]
 
         async def work(change: Change) -> job_pb2.CreateJobsResponse:
             made = await self._jobs.create_all(change, wanted)
@@ -193,13 +195,22 @@ class JobServicer(job_pb2_grpc.JobServiceServicer):
         async for happenings in found:
             yield job_pb2.WatchHappeningsResponse(happenings=map(happening_message, happenings))
 
-    async def _wanted(self, caller: Principal, draft: Draft) -> Wanted:
-        return Wanted(await self._ready(caller, draft), draft.part, draft.owner or caller.name)
+    async def _owner(self, caller: Principal, name: str) -> Owner | Problem:
+        """Whose a job is to be, or why it cannot be. Raises why that is not known."""
+        try:
+            return await self._taking.owner(caller, name)
+        except LASTING as problem:
+            return problem
 
-    async def _ready(self, caller: Principal, draft: Draft) -> Job | Problem:
+    async def _wanted(self, caller: Principal, draft: Draft, owner: Owner | Problem) -> Wanted:
+        if isinstance(owner, Problem):
+            return Wanted(owner, draft.part)
+        return Wanted(await self._ready(caller, draft, owner), draft.part, owner)
+
+    async def _ready(self, caller: Principal, draft: Draft, owner: Owner) -> Job | Problem:
         """A job that can be kept, or why it cannot be taken. Raises why that is not known."""
         try:
-            return await self._taking.job(caller, draft, self._clock.now())
+            return await self._taking.job(caller, draft, owner, self._clock.now())
         except LASTING as problem:
             return problem
 

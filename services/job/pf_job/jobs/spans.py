@@ -20,6 +20,7 @@ class Span:
     attempt: int
     queue: str
     owner: str
+    owner_since: datetime | None = None
     accept_time: datetime
     """Of the job."""
     start_time: datetime
@@ -95,6 +96,7 @@ def _span(job: Job, time: datetime) -> Span:
         attempt=job.life.attempt,
         queue=job.queue,
         owner=job.owner,
+        owner_since=job.owner_since,
         accept_time=job.life.accept_time,
         start_time=time,
         held=held(job),

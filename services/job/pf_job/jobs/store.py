@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from pf_job.jobs.domain import Counts, Happening, Job, JobFilter, Task, TaskKey
+from pf_job.jobs.domain import Counts, Happening, Job, JobFilter, Owner, Task, TaskKey
 from pf_job.jobs.spans import Turns
 from pf_job.jobs.states import Stage
 from pf_kit.unit import Change, View
@@ -53,6 +53,12 @@ class JobStore(Protocol):
 
     async def expired(self, view: View, now: datetime, limit: int) -> Sequence[Job]:
         """Jobs that are over and need not be kept any longer."""
+
+    async def owners(self, view: View) -> Sequence[Owner]:
+        """The users who own jobs, in no order. Services are left out."""
+
+    async def owned(self, view: View, owner: Owner, after: str, limit: int) -> Sequence[Job]:
+        """The jobs of a user whose ids come after one, by id."""
 
     async def claim(self, change: Change, scope: str, epoch: int) -> int:
         """Notes that a scope is used with an epoch; returns the highest that it was ever used with."""

@@ -18,10 +18,11 @@ from paddleflow.problems import (
 from pf_job.frameworks.check import violations
 from pf_job.frameworks.registry import rules_of
 from pf_job.frameworks.rules import Reach
-from pf_job.jobs.domain import Job, Part
+from pf_job.jobs.domain import Job, Owner, Part
 from pf_job.jobs.life import Life
 from pf_job.jobs.naming import Naming
 from pf_job.jobs.ports import Filesystems, QueueInfo, Queues
+from pf_job.jobs.sight import Sight
 from pf_job.specs import magic
 from pf_job.specs.amounts import readable
 from pf_job.specs.check import joined_violations
@@ -49,14 +50,24 @@ class Draft:
 class Taking:
     """Looks up what a draft names, and fills in what it leaves open."""
 
-    def __init__(self, *, queues: Queues, filesystems: Filesystems, kept: timedelta) -> None:
+    def __init__(self, *, queues: Queues, filesystems: Filesystems, sight: Sight, kept: timedelta) -> None:
         """`kept` is how long a job that does not say so is kept when it is over."""
         self._naming = Naming(queues, filesystems)
+        self._sight = sight
         self._kept = kept
 
-    async def job(self, caller: Principal, draft: Draft, now: datetime) -> Job:
+    async def owner(self, caller: Principal, name: str) -> Owner:
+        """Whose job it is to be that a caller asks for; its own if it names nobody. Raises what CreateJob lists."""
+        if name in ("", caller.name):
+            return await self._sight.identity(caller)
+        if not caller.root:
+            raise PermissionDenied(f"only root may run jobs for others, here for {name[:63]!r}")
+        if not (name.isascii() and name.isalnum() and len(name) <= LONGEST_USER):
+            raise InvalidArgument.of(Violation("owner", "must be the name of a user"))
+        return await self._sight.user(name)
+
+    async def job(self, caller: Principal, draft: Draft, owner: Owner, now: datetime) -> Job:
         """The job, as accepted now. Raises what CreateJob's contract lists, but that there is one of its id."""
-        owner = _owner(caller, draft)
         settings = magic.read(draft.spec, draft.type)
         wrong = [*draft.wrong, *settings.violations, *violations(settings.spec, settings.type)]
         if wrong:
@@ -71,7 +82,8 @@ class Taking:
         _require_place(known.queue, resources)
         return Job(
             id=spec.id,
-            owner=owner,
+            owner=owner.name,
+            owner_since=owner.since,
             type=settings.type,
             spec=spec,
             life=Life(accept_time=now),
@@ -79,16 +91,6 @@ class Taking:
             part=draft.part,
             notes=_notes(spec),
         )
-
-
-def _owner(caller: Principal, draft: Draft) -> str:
-    if draft.owner in ("", caller.name):
-        return caller.name
-    if not caller.root:
-        raise PermissionDenied(f"only root may run jobs for others, here for {draft.owner[:63]!r}")
-    if not (draft.owner.isascii() and draft.owner.isalnum() and len(draft.owner) <= LONGEST_USER):
-        raise InvalidArgument.of(Violation("owner", "must be the name of a user"))
-    return draft.owner
 
 
 def _require_served(spec: JobSpec, job_type: JobType) -> None:

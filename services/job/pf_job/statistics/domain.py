@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
 
+from pf_job.jobs.domain import NOBODY, Owner
 from pf_job.jobs.spans import Span
 from pf_job.runtimes.port import ReplicaKey
 from pf_job.specs.domain import CPU, MEMORY
@@ -106,7 +107,7 @@ class CardQuery:
     users: frozenset[str] | None = None
     granted: frozenset[str] | None = None
     """The queues whose jobs the viewer may see, beside its own; None for whoever may see all."""
-    viewer: str = ""
+    viewer: Owner = NOBODY
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -158,8 +159,16 @@ def _is_meant(span: Span, query: CardQuery) -> bool:
         and (span.finish_time is None or span.finish_time > query.start)
         and (query.queues is None or span.queue in query.queues)
         and (query.users is None or span.owner in query.users)
-        and (query.granted is None or span.queue in query.granted or span.owner == query.viewer)
+        and _is_seen(span, query)
     )
+
+
+def _is_seen(span: Span, query: CardQuery) -> bool:
+    if query.granted is None:
+        return True
+    if span.owner == query.viewer.name:
+        return Owner(span.owner, span.owner_since).is_of(query.viewer)
+    return span.queue in query.granted
 
 
 def _place(span: Span, group: Group) -> Place:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from paddleflow.job.v1 import statistics_pb2 as pb
 from paddleflow.job.v1 import statistics_pb2_grpc
 from pf_job.jobs.domain import Task
-from pf_job.jobs.ports import Queues
 from pf_job.jobs.service import Jobs
+from pf_job.jobs.sight import Sight
 from pf_job.statistics import convert
 from pf_job.statistics.curves import MOST_STEPS, SECOND, Grid, grid
 from pf_job.statistics.domain import CardQuery, CardTime, Metered, Window, together
@@ -36,7 +36,7 @@ class StatisticsServicer(statistics_pb2_grpc.StatisticsServiceServicer):
         database: Database,
         lists: Lists,
         jobs: Jobs,
-        queues: Queues,
+        sight: Sight,
         meters: Meters,
         card_times: CardTimeStore,
         clock: Clock,
@@ -44,7 +44,7 @@ class StatisticsServicer(statistics_pb2_grpc.StatisticsServiceServicer):
         self._database = database
         self._lists = lists
         self._jobs = jobs
-        self._queues = queues
+        self._sight = sight
         self._meters = meters
         self._card_times = card_times
         self._clock = clock
@@ -115,7 +115,8 @@ class StatisticsServicer(statistics_pb2_grpc.StatisticsServiceServicer):
         """The same, but for jobs that a caller may not see."""
         if caller.root:
             return query
-        return replace(query, viewer=caller.name, granted=await self._queues.granted(caller.name))
+        viewer, granted = await self._sight.identity(caller), await self._sight.granted(caller)
+        return replace(query, viewer=viewer, granted=granted)
 
 
 def _steps(window: Window, replicas: int) -> Grid:

@@ -12,12 +12,12 @@ from jobs join lives using (id)
 where ($1::bigint = 0 or number < $1)
     and ($3::text is null or owner = $3)
     and ($4::text is null or queue = $4)
-    and ($5::text[] is null or queue = any ($5) or owner = $6)
-    and ($7::text[] is null or state = any ($7))
-    and ($8::jsonb = '{}' or labels @> $8)
-    and ($9::timestamptz is null or update_time >= $9)
-    and ($10::timestamptz is null or start_time >= $10)
-    and starts_with(name, $11)
+    and ($5::text[] is null or case when owner = $6 then owner_since >= $7 else queue = any ($5) end)
+    and ($8::text[] is null or state = any ($8))
+    and ($9::jsonb = '{}' or labels @> $9)
+    and ($10::timestamptz is null or update_time >= $10)
+    and ($11::timestamptz is null or start_time >= $11)
+    and starts_with(name, $12)
 order by number desc
 limit $2
 
@@ -25,16 +25,16 @@ limit $2
 -- The same of some jobs.
 select jobs.*, lives.*
 from jobs join lives using (id)
-where id = any ($12)
+where id = any ($13)
     and ($1::bigint = 0 or number < $1)
     and ($3::text is null or owner = $3)
     and ($4::text is null or queue = $4)
-    and ($5::text[] is null or queue = any ($5) or owner = $6)
-    and ($7::text[] is null or state = any ($7))
-    and ($8::jsonb = '{}' or labels @> $8)
-    and ($9::timestamptz is null or update_time >= $9)
-    and ($10::timestamptz is null or start_time >= $10)
-    and starts_with(name, $11)
+    and ($5::text[] is null or case when owner = $6 then owner_since >= $7 else queue = any ($5) end)
+    and ($8::text[] is null or state = any ($8))
+    and ($9::jsonb = '{}' or labels @> $9)
+    and ($10::timestamptz is null or update_time >= $10)
+    and ($11::timestamptz is null or start_time >= $11)
+    and starts_with(name, $12)
 order by number desc
 limit $2
 
@@ -86,20 +86,45 @@ where kept_until <= $1 and stage = 'over'
 order by kept_until
 limit $2
 
+-- owners --
+-- From one owner to the next by the index, however many jobs each has.
+with recursive found as (
+    (select owner, owner_since from jobs where owner_since is not null order by owner, owner_since limit 1)
+    union all
+    select next.owner, next.owner_since
+    from found cross join lateral (
+        select owner, owner_since
+        from jobs
+        where owner_since is not null and (owner, owner_since) > (found.owner, found.owner_since)
+        order by owner, owner_since
+        limit 1
+    ) as next
+)
+select owner, owner_since from found
+
+-- owned --
+select jobs.*, lives.*
+from jobs join lives using (id)
+where owner = $1 and owner_since = $2 and jobs.id > $3
+order by jobs.id
+limit $4
+
 -- claim --
 insert into scopes as known (name, epoch) values ($1, $2)
 on conflict (name) do update set epoch = greatest(known.epoch, excluded.epoch)
 returning epoch
 
 -- add_jobs --
-insert into jobs (id, owner, queue, name, type, labels, spec, resources, notes, part_key, part_scope, part_epoch)
+insert into jobs (
+    id, owner, owner_since, queue, name, type, labels, spec, resources, notes, part_key, part_scope, part_epoch
+)
 select
-    id, owner, queue, name, type, labels::jsonb, spec, resources::jsonb,
+    id, owner, owner_since, queue, name, type, labels::jsonb, spec, resources::jsonb,
     array(select jsonb_array_elements_text(notes::jsonb)), part_key, part_scope, part_epoch
 from unnest(
-    $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[], $8::text[], $9::text[],
-    $10::text[], $11::text[], $12::bigint[]
-) as given (id, owner, queue, name, type, labels, spec, resources, notes, part_key, part_scope, part_epoch)
+    $1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bytea[], $9::text[],
+    $10::text[], $11::text[], $12::text[], $13::bigint[]
+) as given (id, owner, owner_since, queue, name, type, labels, spec, resources, notes, part_key, part_scope, part_epoch)
 returning id, number
 
 -- add_lives --
@@ -218,12 +243,12 @@ from unnest($1::text[], $2::timestamptz[]) as given (job, time)
 where spans.job = given.job and spans.finish_time is null
 
 -- add_spans --
-insert into spans (job, attempt, queue, owner, accept_time, start_time, finish_time, cpu, memory, cards)
-select job, attempt, queue, owner, accept_time, start_time, finish_time, cpu, memory, cards::jsonb
+insert into spans (job, attempt, queue, owner, owner_since, accept_time, start_time, finish_time, cpu, memory, cards)
+select job, attempt, queue, owner, owner_since, accept_time, start_time, finish_time, cpu, memory, cards::jsonb
 from unnest(
     $1::text[], $2::integer[], $3::text[], $4::text[], $5::timestamptz[], $6::timestamptz[], $7::timestamptz[],
-    $8::bigint[], $9::bigint[], $10::text[]
-) as given (job, attempt, queue, owner, accept_time, start_time, finish_time, cpu, memory, cards)
+    $8::timestamptz[], $9::bigint[], $10::bigint[], $11::text[]
+) as given (job, attempt, queue, owner, owner_since, accept_time, start_time, finish_time, cpu, memory, cards)
 
 -- note --
 with given as (

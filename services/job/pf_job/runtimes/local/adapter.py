@@ -13,6 +13,7 @@ from typing import TypeVar
 from paddleflow.problems import InvalidArgument
 from pf_job.runtimes.local import layout, logs, translate, usage
 from pf_job.runtimes.local.client import COMMAND, Client
+from pf_job.runtimes.local.frames import FrameTooLong, Message
 from pf_job.runtimes.local.noticing import Notices
 from pf_job.runtimes.local.settings import RunnerSettings
 from pf_job.runtimes.port import Launch, LogRange, Machine, Refused, ReplicaKey, Sighting, Usage
@@ -46,10 +47,19 @@ class LocalRuntime:
             except InvalidArgument as problem:
                 refused.append(Refused(launch.key, problem))
         for part in _parts(orders):
-            told = await self._client.ask({"do": "start", "orders": part})
-            for name, reason, message in told["refused"]:
-                refused.append(Refused(translate.key_of(name), translate.problem(reason, message)))
+            refused += await self._start(part)
         return refused
+
+    async def _start(self, orders: Sequence[Message]) -> Sequence[Refused]:
+        """Starts them by one message, or by several if that is too long."""
+        try:
+            told = await self._client.ask({"do": "start", "orders": orders})
+        except FrameTooLong as problem:
+            if len(orders) == 1:
+                return [Refused(translate.key_of(orders[0]["name"]), InvalidArgument(f"asks for too much: {problem}"))]
+            middle = len(orders) // 2
+            return [*await self._start(orders[:middle]), *await self._start(orders[middle:])]
+        return [Refused(translate.key_of(name), translate.problem(*why)) for name, *why in told["refused"]]
 
     async def stop(self, keys: Sequence[ReplicaKey], grace: int) -> Sequence[ReplicaKey]:
         unbegun: list[ReplicaKey] = []

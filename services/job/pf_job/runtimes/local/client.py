@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import signal
+import socket
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
@@ -14,10 +16,13 @@ from typing import Any
 from paddleflow.problems import Unavailable
 from pf_job.runtimes.local import layout
 from pf_job.runtimes.local.frames import Inbox, Message, encode
+from pf_job.runtimes.local.server import CREDENTIALS
 from pf_job.runtimes.local.settings import VERSION, RunnerSettings
 
 COMMAND = (sys.executable, "-P", "-m", "pf_job.runtimes.local.runner")
 PIECE = 2**18
+ANSWER_SECONDS = 60.0
+"""That a runner may take for an answer, whatever it is asked: its disk may be slow."""
 REST_SECONDS = 2.0
 """That a runner may take to end."""
 PASSED_ON = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG")
@@ -39,10 +44,16 @@ class Wire:
         return not self._reading.done()
 
     async def ask(self, message: Message) -> Message:
-        """The answer. Raises Unavailable."""
+        """The answer. Raises Unavailable and FrameTooLong. A runner that gives none in time is ended: whoever asks next
+        starts another, which takes its replicas on.
+        """
         number, answers = self._send(message)
         try:
-            return _reply(await answers.get())
+            async with asyncio.timeout(ANSWER_SECONDS):
+                return _reply(await answers.get())
+        except TimeoutError:
+            await self._give_up()
+            raise Unavailable(f"the runner did not answer within {ANSWER_SECONDS:.0f} s, and was ended") from None
         finally:
             del self._waiting[number]
 
@@ -74,9 +85,23 @@ class Wire:
         if not self.is_open:
             raise _lost()
         number = next(self._numbers)
+        data = encode({**message, "id": number})
         answers = self._waiting[number] = asyncio.Queue()
-        self._writer.write(encode({**message, "id": number}))
+        self._writer.write(data)
         return number, answers
+
+    async def _give_up(self) -> None:
+        """Ends the other side, which has the connection open and thus its process id, and waits until it is gone."""
+        known = self._writer.get_extra_info("socket").getsockopt(
+            socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size
+        )
+        pid = int(CREDENTIALS.unpack(known)[0])
+        # 0 is somebody in another namespace of processes.
+        if pid > 0 and self.is_open:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            await self.end()
+        await self.close()
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
         try:

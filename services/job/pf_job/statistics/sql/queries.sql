@@ -12,9 +12,9 @@ with meant as (
         and (finish_time > $2 or finish_time is null)
         and ($4::text[] is null or queue = any ($4))
         and ($5::text[] is null or owner = any ($5))
-        and ($6::text[] is null or queue = any ($6) or owner = $7)
+        and ($6::text[] is null or case when owner = $7 then owner_since >= $8 else queue = any ($6) end)
 ), wanted as (
-    select * from meant where (queue, told_owner, told_job) > ($8, $9, $10)
+    select * from meant where (queue, told_owner, told_job) > ($9, $10, $11)
 ), totals as (
     select
         queue, told_owner, told_job,
@@ -29,7 +29,7 @@ with meant as (
     from wanted
     group by queue, told_owner, told_job
     order by queue, told_owner, told_job
-    limit $11
+    limit $12
 ), alike as (
     select queue, told_owner, told_job, wanted.cards, sum(wanted.seconds) as seconds
     from wanted join totals using (queue, told_owner, told_job)

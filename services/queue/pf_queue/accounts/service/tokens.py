@@ -16,6 +16,7 @@ from pf_queue.accounts.domain import (
     Lifetimes,
     Token,
     TokenPlace,
+    User,
     expiry,
 )
 from pf_queue.accounts.service.callers import chosen_user, is_own, listed_user
@@ -98,10 +99,10 @@ class Tokens:
             raise TokenNotFound(f"no token {shown(token_id)} that is yours to revoke")
         await self._store.revoke_token(change, token_id)
 
-    async def good(self, view: View, token_id: str) -> Token | None:
-        """The token, if it is still good."""
+    async def good(self, view: View, token_id: str) -> User | None:
+        """Whose token it is, if it is still good. The view is of one moment: names are given again."""
         token = await self._store.token(view, token_id)
-        return token if token is not None and token.good(self._clock.now()) else None
+        return await self._store.user(view, token.user) if token and token.good(self._clock.now()) else None
 
     def _allowed(self, path: str, lifetime: timedelta) -> Iterator[Violation]:
         if not timedelta(0) < lifetime <= self._lifetimes.maximum:

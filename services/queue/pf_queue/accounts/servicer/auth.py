@@ -13,8 +13,8 @@ from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
 from pf_kit.token_status import CachedTokenStatus
 from pf_kit.unit import AuditEntry, Change, Database
+from pf_kit.wire import timestamp
 from pf_queue.accounts.convert import given, grant_key, identity, lifetime_of, token_message
-from pf_queue.accounts.domain import ROOT
 from pf_queue.accounts.service import Grants, Tokens
 from pf_queue.accounts.servicer.issuer import Issuer
 from pf_queue.accounts.store import LOCK
@@ -96,10 +96,13 @@ class AuthServicer(auth_pb2_grpc.AuthServiceServicer):
 
     async def CheckToken(self, request: auth_pb2.CheckTokenRequest, _context: object) -> auth_pb2.CheckTokenResponse:
         # Not answered from the cache: whoever asks keeps the answer, and the ages of both would add up.
-        token = await self._tokens.good(self._database.newest, request.id)
-        if token is None:
+        async with self._database.snapshot() as view:
+            found = await self._tokens.good(view, request.id)
+        if found is None:
             return auth_pb2.CheckTokenResponse(good=False)
-        return auth_pb2.CheckTokenResponse(good=True, user=token.user, root=token.user == ROOT)
+        return auth_pb2.CheckTokenResponse(
+            good=True, user=found.name, root=found.root, user_since=timestamp(found.create_time)
+        )
 
     async def CheckAccess(self, request: auth_pb2.CheckAccessRequest, _context: object) -> auth_pb2.CheckAccessResponse:
         key = grant_key(request.user, request.kind, request.resource)
