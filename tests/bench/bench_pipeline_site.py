@@ -98,7 +98,8 @@ class Site:
 
     @property
     def _own(self) -> psutil.Process:
-        return psutil.Process(self.process.pid)
+        (own,) = (each for each in psutil.Process().children(recursive=True) if "pf_pipeline" in each.cmdline())
+        return own
 
 
 def of(part: Callable[[Site], Awaitable[list[Figure]]]) -> Callable[[], list[Figure]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from google.protobuf import json_format, struct_pb2
 
 from fixtures_pipelines import PipelineSite
 from paddleflow.pipeline.v1 import run_pb2
@@ -137,13 +138,13 @@ async def test_a_run_that_failed_is_tried_again_from_where_it_broke(
     disk = await pipeline_site.filesystem(tmp_path / "disk")
     run = await pipeline_site.run(
         document("""
-            fs_options: {main_fs: {name: %s}}
             entry_points:
               stir: {command: "echo x >> stirred"}
               bake: {command: "test -e oven", deps: stir}
               eat: {command: "true", deps: bake}
             post_process: {wash: {command: "echo x >> washed"}}
-        """ % disk),
+        """),
+        filesystem=disk,
     )
     over = await pipeline_site.over(run.id)
     assert (over.state, over.message) == (FAILED, "bake failed")
@@ -213,7 +214,5 @@ async def test_nobody_sees_the_runs_of_others(pipeline_site: PipelineSite) -> No
         await pipeline_site.root(run_pb2.GetRunRequest(id=f"{run.id}0"))
 
 
-def value(given: object) -> object:
-    from google.protobuf import json_format, struct_pb2  # noqa: PLC0415
-
+def value(given: object) -> struct_pb2.Value:
     return json_format.Parse(json.dumps(given), struct_pb2.Value())
