@@ -21,7 +21,7 @@ from pf_pipeline.pipelines.convert import encode
 from pf_pipeline.pipelines.memory import MemoryPipelineStore
 from pf_pipeline.pipelines.sources import Documents
 from pf_pipeline.runs.ports import Wanted
-from pf_pipeline.runs.sources import GivenDocuments
+from pf_pipeline.joints.documents import RunDocuments
 from support.fs_site import READ, FsSite, Member
 
 
@@ -101,7 +101,7 @@ async def test_documents_of_runs_tell_where_they_came_from(fs_site: FsSite) -> N
     filesystems = RemoteDocuments(fs_site.channel, lambda: (("authorization", f"Bearer {fs_site.service}"),))
     documents = Documents(store=MemoryPipelineStore(), filesystems=filesystems)
     database = MemoryDatabase(encode=encode, clock=SystemClock())
-    found = GivenDocuments(database=database, documents=documents)
+    found = RunDocuments(database, documents)
     read = await found.find(alice.name, Wanted(filesystem="data"))
     assert (read.text, read.source.path, read.source.origin) == ("name: soup", "./run.yaml", "path:./run.yaml")
     as_it_is = await found.find(alice.name, Wanted(document="name: stew", path="run.yaml", filesystem="data"))
