@@ -191,6 +191,13 @@ async def test_a_miss_says_what_differs_from_the_nearest_result() -> None:
     )
 
 
+async def test_a_miss_without_any_result_says_whose_results_count() -> None:
+    told = (await explained(remembering(Verdict.MISS, message="there is no result that fits"), "a")).cache
+    assert told.message == (
+        "there is no result that fits; no earlier run of the same source (`cache.share`) has a result of this step"
+    )
+
+
 async def test_a_step_may_wait_for_the_same_step_of_another_run() -> None:
     kept = remembering(Verdict.WAIT, message="run-000009 is about to do the same in a")
     assert await reasons(kept, "a") == ["it waits for the same step of run run-000009, whose result it will take"]

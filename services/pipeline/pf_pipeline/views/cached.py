@@ -7,13 +7,20 @@ from collections.abc import Sequence
 from paddleflow.pipeline.v1 import run_pb2
 from pf_pipeline.artifacts.domain import CachedResult, NodeKey
 from pf_pipeline.artifacts.explanations import nearest
+from pf_pipeline.documents.model import CacheShare
+from pf_pipeline.plans.domain import PlannedStep
 from pf_pipeline.runs.domain import Node
 
+_WHOSE = {
+    CacheShare.SOURCE: "no earlier run of the same source (`cache.share`)",
+    CacheShare.PIPELINE: "no earlier run of a pipeline of this name",
+    CacheShare.OWNER: "no earlier run of the same owner",
+}
 MOST = 100
 """Differences that are told."""
 
 
-def explained(node: Node, candidates: Sequence[CachedResult]) -> run_pb2.CacheExplanation | None:
+def explained(node: Node, planned: PlannedStep, candidates: Sequence[CachedResult]) -> run_pb2.CacheExplanation | None:
     """What the cache said; None if it was not asked. Candidates are the newest results of the component."""
     trace = node.cache
     if not trace.key and not trace.message:
@@ -28,6 +35,8 @@ def explained(node: Node, candidates: Sequence[CachedResult]) -> run_pb2.CacheEx
             run_pb2.CacheDifference(what=each.what, before=each.before, now=each.now) for each in differences[:MOST]
         )
         told.message += f"; most like it is {result.id} of {result.made_by.run}, {_amount(len(differences))}"
+    elif trace.key and not trace.run:
+        told.message += f"; {_WHOSE[planned.cache.share or CacheShare.SOURCE]} has a result of this step"
     return told
 
 

@@ -64,7 +64,7 @@ class Explaining:
         )
         told = run_pb2.ExplainNodeResponse(node=node_message(node), reasons=reasons(facts))
         if isinstance(planned, PlannedStep):
-            explanation = cached.explained(node, await self._like(view, run, plan, node, planned))
+            explanation = cached.explained(node, planned, await self._like(view, run, plan, node, planned))
             if explanation is not None:
                 told.cache.CopyFrom(explanation)
         return told
