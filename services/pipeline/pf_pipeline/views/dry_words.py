@@ -54,6 +54,9 @@ class DryWords:
         """A parameter that must have a type stays as it is written until its value is known."""
         found: dict[str, Value] = {}
         for name, value in planned.parameters.items():
+            if not isinstance(value, str) or "{{" not in value:
+                found[name] = value
+                continue
             single = replace(planned, parameters={name: value}, kinds={})
             for told in self.words.parameters(single, scope, argument).values():
                 typed = replace(single, kinds=planned.kinds)

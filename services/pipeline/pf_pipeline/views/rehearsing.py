@@ -31,8 +31,10 @@ from pf_pipeline.runs.states import NODE_OVER
 from pf_pipeline.views.dry_words import CONTENT, RUN, DryWords
 from pf_pipeline.views.foretelling import Foretelling, Foretold
 
-AT_ONCE = 100
-"""Events after which others have their turn: all of it may take a second."""
+AT_ONCE = 200
+"""Steps that run at once, whatever the document says: the cache is asked about all of them together."""
+PORTION = 20
+"""Events after which others have their turn: all of it may take seconds."""
 
 
 @dataclass(slots=True)
@@ -81,7 +83,8 @@ class Rehearsing:
         """What would become of a run."""
         run = Run(id=RUN, owner=owner, order=order, life=RunLife(create_time=now))
         words = DryWords(self.language.words(run, plan))
-        rehearsal = Rehearsal(restoring.new_state(run, plan, words, Semaphores(), now), words)
+        wide = replace(plan, parallelism=AT_ONCE)
+        rehearsal = Rehearsal(restoring.new_state(run, wide, words, Semaphores(), now), words)
         events: Sequence[Event] = [Asked(Wanted.BEGIN)]
         while events and rehearsal.state.phase is not Phase.OVER:
             following: list[Event] = []
@@ -100,8 +103,8 @@ class Rehearsing:
 
 
 def _portions(events: Sequence[Event]) -> Iterator[Sequence[Event]]:
-    for at in range(0, len(events), AT_ONCE):
-        yield events[at : at + AT_ONCE]
+    for at in range(0, len(events), PORTION):
+        yield events[at : at + PORTION]
 
 
 def _answers(effect: Effect) -> Sequence[Event]:
