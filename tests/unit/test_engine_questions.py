@@ -11,8 +11,9 @@ import pytest
 from pf_pipeline.artifacts.keys import step_key
 from pf_pipeline.documents.model import Cache, Mount, Scope
 from pf_pipeline.engine.core.happening import Judge
-from pf_pipeline.engine.questions import component, question_of
+from pf_pipeline.engine.questions import question_of
 from pf_pipeline.plans.domain import Plan, PlannedStep
+from pf_pipeline.plans.paths import component
 from pf_pipeline.runs.domain import Node, NodeWork, Order, Run, RunLife
 
 STEP = PlannedStep(

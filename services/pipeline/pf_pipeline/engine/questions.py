@@ -14,7 +14,7 @@ from pf_pipeline.engine.core.happening import Judge, ReadResults
 from pf_pipeline.engine.core.words import Turn
 from pf_pipeline.engine.speaking import words_of
 from pf_pipeline.plans.domain import Plan, PlannedStep
-from pf_pipeline.plans.paths import SEPARATOR
+from pf_pipeline.plans.paths import SEPARATOR, component
 from pf_pipeline.runs.domain import Node, Run
 
 EVERYTHING = "*"
@@ -36,11 +36,6 @@ def question_of(run: Run, plan: Plan, wanted: Judge | ReadResults) -> Question:
         scope=dict(_scope(run, planned)),
         max_expired_time=FOR_EVER if cache.max_expired_time is None else cache.max_expired_time,
     )
-
-
-def component(path: str) -> str:
-    """The path of a node in its document, without iterations."""
-    return ".".join(part.partition("[")[0] for part in path.split("."))
 
 
 def shelf_of(run: Run, plan: Plan, planned: PlannedStep) -> Shelf:

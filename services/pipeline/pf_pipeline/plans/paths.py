@@ -64,3 +64,8 @@ def result_file(folder_: str, name: str) -> str:
 
 def job_name(run: str, step: str, iteration: int) -> str:
     return f"{run}-{step}-{iteration}" if iteration else f"{run}-{step}"
+
+
+def component(path: str) -> str:
+    """The path of a node in its document, without iterations."""
+    return ".".join(part.partition("[")[0] for part in path.split("."))

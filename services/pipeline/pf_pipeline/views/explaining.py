@@ -13,8 +13,9 @@ from pf_pipeline.artifacts.domain import CachedResult
 from pf_pipeline.artifacts.store import ArtifactStore
 from pf_pipeline.engine.core.restoring import places_of
 from pf_pipeline.engine.ports import Language
-from pf_pipeline.engine.questions import component, shelf_of
+from pf_pipeline.engine.questions import shelf_of
 from pf_pipeline.plans.domain import Kind, Plan, Planned, PlannedDag, PlannedStep
+from pf_pipeline.plans.paths import component
 from pf_pipeline.runs.convert import node_message
 from pf_pipeline.runs.domain import Node, NodeFilter, Run, Waiting
 from pf_pipeline.runs.service import Runs

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pf_pipeline.documents.model import Strategy
 from pf_pipeline.engine.core.machine import KINDS, PREFIXES, is_wanted
 from pf_pipeline.engine.core.state import Phase
-from pf_pipeline.engine.questions import component
 from pf_pipeline.plans.domain import Kind, Plan, Planned, PlannedDag
+from pf_pipeline.plans.paths import component
 from pf_pipeline.runs.domain import Node, NodeFilter, Progress, Run, Waiting
 from pf_pipeline.runs.states import NodeState, RunState, Stop
 
