@@ -352,7 +352,7 @@ class Run(_message.Message):
     message: _builtins.str
     """Output only. Why it stands there, for people; empty if there is nothing to say."""
     origin: _builtins.str
-    """Output only. What its cached results are kept under: `path:<file>`, `<pipeline>-<version>`, or the digest of the document."""
+    """Output only. What its cached results are kept under: the path of the file, `<pipeline>-<version>`, or the MD5 of the document."""
     document: _builtins.str
     """Output only. The document as it runs, as YAML."""
     filesystem: _builtins.str

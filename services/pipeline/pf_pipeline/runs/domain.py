@@ -51,7 +51,7 @@ class Source:
         """What results are kept under that runs of the same source may use again; empty: the document's digest."""
         if self.pipeline_id:
             return f"{self.pipeline_id}-{self.pipeline_version}"
-        return f"path:{self.path}" if self.path else ""
+        return self.path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

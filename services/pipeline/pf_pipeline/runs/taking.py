@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from hashlib import sha256
+from hashlib import md5, sha256
 
 from paddleflow.problems import PermissionDenied
 from pf_kit.principal import Principal
@@ -101,7 +101,7 @@ class Taking:
             title=draft.title or made.name,
             description=draft.description,
             source=found.source,
-            origin=found.source.origin or f"md5:{sha256(found.text.encode()).hexdigest()}",
+            origin=found.source.origin or md5(found.text.encode(), usedforsecurity=False).hexdigest(),
             document=found.text,
             parameters=draft.parameters,
             filesystem=main,
