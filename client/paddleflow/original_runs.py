@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from paddleflow.models.nodes import NodeKind, RunNode
-from paddleflow.models.runs import Run
+from paddleflow.models.runs import FailureStrategy, Run
 from paddleflow.original import original_time
 
 View: TypeAlias = dict[str, Any]
@@ -83,22 +84,31 @@ def source_of(run: Run) -> str:
     return run.origin.removeprefix("path:")
 
 
-def fs_options(document: str) -> dict[str, Any]:
-    """What a document says of filesystems, with the names that JSON has for it; empty if it says nothing."""
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a run goes by, whether it was asked for or stands in the document."""
+
+    docker_env: str
+    fs_options: Mapping[str, Any]
+    failure_options: Mapping[str, str]
+
+
+def settings_of(run: Run) -> Settings:
+    """The settings of a run, with the names that JSON has for them."""
     import yaml  # noqa: PLC0415 -- few commands need it
 
-    told = yaml.safe_load(document) if document else None
-    options = told.get("fs_options") if isinstance(told, Mapping) else None
-    if not isinstance(options, Mapping):
-        return {}
-    return {
-        "mainFS": _told_mount(options.get("main_fs")),
-        "extraFS": [_told_mount(each) for each in options.get("extra_fs") or ()],
-    }
-
-
-def failure_options(run: Run) -> dict[str, str]:
-    return {"strategy": str(run.failure_strategy)}
+    told = yaml.safe_load(run.document) if run.document else None
+    document = _mapping(told)
+    mounts, failure = _mapping(document.get("fs_options")), _mapping(document.get("failure_options"))
+    main = _told_mount(mounts.get("main_fs"))
+    return Settings(
+        docker_env=run.docker_env or str(document.get("docker_env") or ""),
+        fs_options={
+            "mainFS": {**main, "name": main["name"] or run.filesystem},
+            "extraFS": [_told_mount(each) for each in mounts.get("extra_fs") or ()],
+        },
+        failure_options={"strategy": str(run.failure_strategy or failure.get("strategy") or FailureStrategy.FAIL_FAST)},
+    )
 
 
 def _level(run_id: str, parent: str, children: Mapping[str, Sequence[RunNode]]) -> dict[str, list[View]]:
@@ -129,6 +139,10 @@ def _mount(name: str, mount_path: str, sub_path: str, read_only: bool) -> dict[s
 
 
 def _told_mount(told: object) -> dict[str, Any]:
-    mount = told if isinstance(told, Mapping) else {}
+    mount = _mapping(told)
     name, mount_path, sub_path = (str(mount.get(key) or "") for key in ("name", "mount_path", "sub_path"))
     return _mount(name, mount_path, sub_path, bool(mount.get("read_only")))
+
+
+def _mapping(told: object) -> Mapping[str, Any]:
+    return told if isinstance(told, Mapping) else {}

@@ -103,7 +103,7 @@ def test_a_run_is_watched_on_a_terminal(fake: FakePaddleFlow, capsys: pytest.Cap
     with paddleflow.connect(fake.address, user="root", password=PASSWORD) as client:
         watch_run(client, "run-000001", Printer(Form.TABLE, terminal=True))
     told = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
-    assert "run-000001 (training) failed, 4 of 4 steps over" in told
+    assert "run-000001 (training) failed, 5 of 5 steps over (1 failed, 1 skipped, 1 from the cache)" in told
     assert re.search(r"fit .2 +failed", told)
     # What was not known was asked for: the iterations of a loop, for example.
     assert len(fake.world.asked(run_pb2.ListNodesRequest)) == 3
@@ -219,7 +219,7 @@ def test_a_plan_says_what_would_run(fake: FakePaddleFlow, command_line: CommandL
     nodes.add(node=prepared(), prediction=run_pb2.CACHE_PREDICTION_HIT, message="cch-000001 fits")
     fit = run_pb2.Node(path="fit", name="fit", kind=run_pb2.NODE_KIND_DAG, deps=["prepare"], condition="5 > 3")
     nodes.add(node=fit, prediction=run_pb2.CACHE_PREDICTION_UNKNOWN)
-    inner = run_pb2.Node(path="fit.train", name="train", kind=run_pb2.NODE_KIND_STEP)
+    inner = run_pb2.Node(path="fit.train", name="train", kind=run_pb2.NODE_KIND_STEP, parent="fit")
     nodes.add(node=inner, prediction=run_pb2.CACHE_PREDICTION_OFF)
     fake.world.planned.document = "name: training\n"
     assert command_line.output("run plan -f ppl").splitlines() == [
@@ -244,7 +244,7 @@ def test_a_node_is_explained(fake: FakePaddleFlow, command_line: CommandLine) ->
     told.cache.differences.add(what="command", before="sh a.sh", now="sh b.sh")
     fake.world.node_explanations["prepare"] = told
     assert command_line.output("run explain run-000001 prepare").splitlines() == [
-        "prepare is succeeded",
+        "prepare: succeeded",
         "  it ran, and ended well",
         "  no result fitted",
         "cache: no hit, the command differs",
@@ -353,6 +353,7 @@ def test_every_node_that_waits_says_for_what(node: RunNode, said: str) -> None:
 def test_a_remark_tells_tries_and_where_a_result_came_from() -> None:
     node = RunNode(path="a", name="a", state=NodeState.SUCCEEDED, attempt=2, cache_run_id="run-1", message="well")
     assert remark(node) == "try 2; from the cache of run-1; well"
+    assert remark(replace(node, attempt=1, message="as in run-1, a")) == "from the cache, as in run-1, a"
     assert [span(timedelta(seconds=each)) for each in (-1, 0.25, 61)] == ["0.0s", "0.2s", "1m1s"]
 
 

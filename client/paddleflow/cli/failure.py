@@ -19,6 +19,7 @@ from paddleflow.problems import (
     DeadlineExceeded,
     Problem,
     ResourceExhausted,
+    RunInUse,
     TokenMissing,
     Unauthenticated,
     Unavailable,
@@ -61,6 +62,8 @@ def advice(problem: Problem) -> str:
             return f"try again in {problem.retry_after:g} s"
         case ClusterNotEmpty():
             return "delete them first, or delete all with `--cascade`"
+        case RunInUse():
+            return "or forget it all the same with `--notcheckcache`"
         case Aborted():
             return "look at it as it is now, then try again"
         case _:

@@ -42,7 +42,7 @@ def span(time: timedelta) -> str:
 
 def remark(node: RunNode, over: Collection[str] = ()) -> str:
     """What there is to know beside the state; `over` are names of siblings that are not waited for any more."""
-    told = [waiting(node, over), _origin(node), node.message]
+    told = [waiting(node, over), *_outcome(node)]
     if node.attempt > 1:
         told.insert(0, f"try {node.attempt}")
     return "; ".join(filter(None, told))
@@ -72,8 +72,13 @@ def waiting(node: RunNode, over: Collection[str] = ()) -> str:
             return f"waits for {left}" if left else ""
 
 
-def _origin(node: RunNode) -> str:
-    return f"from the cache of {node.cache_run_id}" if node.cache_run_id else ""
+def _outcome(node: RunNode) -> list[str]:
+    """Where its result came from, and what is said of it; not the same twice."""
+    if not node.cache_run_id:
+        return [node.message]
+    if node.cache_run_id in node.message:
+        return [f"from the cache, {node.message}"]
+    return [f"from the cache of {node.cache_run_id}", node.message]
 
 
 def _names(names: Collection[str]) -> str:

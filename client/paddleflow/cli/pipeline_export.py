@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -14,7 +15,7 @@ from paddleflow.cli.run_options import LARGEST_VERSION, parameters_of
 from paddleflow.cli.table import Cell, Table
 from paddleflow.cli.verbs import F, Invocation, Verb, pass_invocation
 from paddleflow.models.pipelines import DrawingForm, Export, ExportTarget
-from paddleflow.problems import InvalidArgument, Violation
+from paddleflow.problems import InvalidArgument, NotExportable, Violation
 
 TARGETS = [str(each) for each in ExportTarget if each]
 RUN, PIPELINE = "run-", "ppl-"
@@ -76,7 +77,7 @@ def export(
 ) -> None:
     """Write a document for another system, and say what does not mean exactly the same there."""
     paddleflow, printer, document = invocation.paddleflow(), invocation.printer, _document(source, version)
-    with suggesting_pipeline(paddleflow, source), telling_all(paddleflow, document):
+    with suggesting_pipeline(paddleflow, source), telling_all(paddleflow, document), _by_line():
         made = paddleflow.pipelines.export(
             document.source, ExportTarget(system), strict=strict, parameters=parameters_of(param)
         )
@@ -94,6 +95,19 @@ def export(
         printer.line(made.text.rstrip("\n"))
     else:
         printer.success(f"{to} written, {len(made.findings)} things are not exactly the same")
+
+
+@contextmanager
+def _by_line() -> Iterator[None]:
+    """Tells each of several things that have no counterpart in a line of its own."""
+    try:
+        yield
+    except NotExportable as problem:
+        if len(problem.violations) < 2:
+            raise
+        lines = [f"  {each.field}: {each.description}" for each in problem.violations]
+        message = "\n".join(["not all of it means the same there:", *lines])
+        raise NotExportable(message, violations=problem.violations) from problem
 
 
 def _document(source: str, version: int) -> Document:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import Unpack
 
 import click
@@ -87,17 +88,29 @@ def _asked(choice: Choice) -> tuple[Document, RunOptions]:
 
 
 def _tell(plan: RunPlan, printer: Printer) -> None:
-    """A line for each node, those below a DAG behind it."""
-    names = max((len(_label(each)) for each in plan.nodes), default=0)
-    for each in plan.nodes:
-        printer.line(f"{_label(each):<{names}}  {_prediction(each):<11}  {_needs(each)}".rstrip())
+    """A line for each node, and below a DAG one for each that it consists of."""
+    labels = list(_labels(plan.nodes))
+    names = max((len(label) for label, _ in labels), default=0)
+    for label, each in labels:
+        printer.line(f"{label:<{names}}  {_prediction(each):<11}  {_needs(each)}".rstrip())
     hits = sum(each.prediction is CachePrediction.HIT for each in plan.nodes)
-    printer.line(f"{len(plan.nodes)} nodes, {hits} of them from the cache")
+    more = f", and {plan.left_out} more" if plan.left_out else ""
+    printer.line(f"{len(plan.nodes)} nodes{more}, {hits} of them from the cache")
 
 
-def _label(planned: PlannedNode) -> str:
-    depth = planned.node.path.count(".")
-    return f"{'  ' * depth}{planned.node.path.rpartition('.')[2] or planned.node.name}"
+def _labels(nodes: Sequence[PlannedNode]) -> Iterator[tuple[str, PlannedNode]]:
+    """The nodes as a tree, each with what stands before it."""
+    children: defaultdict[str, list[PlannedNode]] = defaultdict(list)
+    for each in nodes:
+        children[each.node.parent].append(each)
+
+    def below(parent: str, indent: str) -> Iterator[tuple[str, PlannedNode]]:
+        for each in children[parent]:
+            inner = each.node.path.removeprefix(f"{parent}.") if parent else each.node.path
+            yield f"{indent}{inner}", each
+            yield from below(each.node.path, f"{indent}  ")
+
+    return below("", "")
 
 
 def _prediction(planned: PlannedNode) -> str:

@@ -65,7 +65,7 @@ def _plain(explained: NodeExplanation) -> list[list[Cell]]:
 
 def _tell(explained: NodeExplanation, printer: Printer) -> None:
     node, cache = explained.node, explained.cache
-    printer.line(f"{node.path} is {node.state}")
+    printer.line(f"{node.path}: {node.state}")
     for reason in explained.reasons:
         printer.line(f"  {reason}")
     if cache is None:

@@ -10,7 +10,7 @@ from paddleflow.models.artifacts import ArtifactEvent, CachedResult
 from paddleflow.models.nodes import RunNode, RunPlan
 from paddleflow.models.runs import Run, RunHappening
 from paddleflow.original import original_time
-from paddleflow.original_runs import failure_options, fs_options, post_process, runtime, source_of
+from paddleflow.original_runs import post_process, runtime, settings_of, source_of
 
 RUNS = [
     "run id",
@@ -67,13 +67,14 @@ def summary(run: Run) -> Table:
 
 def settings(run: Run) -> Table:
     """The second thing."""
+    told = settings_of(run)
     fields: dict[str, Cell] = {
         "fs name": run.filesystem,
         "username": run.owner,
-        "docker env": run.docker_env,
+        "docker env": told.docker_env,
         "schedule id": run.schedule_id,
-        "fs options(json)": fs_options(run.document),
-        "failure options(json)": dict(failure_options(run)),
+        "fs options(json)": told.fs_options,
+        "failure options(json)": told.failure_options,
         "disabled": ",".join(run.disabled),
         "run cached ids": ",".join(run.used_by),
     }

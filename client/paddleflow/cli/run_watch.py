@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -19,8 +20,8 @@ from paddleflow.cli.run_finding import suggesting_run
 from paddleflow.cli.run_tables import run_table
 from paddleflow.cli.table import Form, as_text, as_yaml
 from paddleflow.cli.verbs import Invocation, Verb, pass_invocation
-from paddleflow.models.nodes import NodeState, NodeWaiting, RunNode
-from paddleflow.models.runs import Run, RunFilter, RunHappening
+from paddleflow.models.nodes import NodeKind, NodeState, NodeWaiting, RunNode
+from paddleflow.models.runs import Run, RunFilter, RunHappening, StepCounts
 from paddleflow.models.watches import Change, ChangeKind, Reset, WatchItem
 
 if TYPE_CHECKING:
@@ -45,8 +46,19 @@ def watch_run(paddleflow: PaddleFlow, id_: str, printer: Printer) -> None:
     if printer.form is Form.TABLE and printer.terminal:
         _show_live(paddleflow, id_, printer)
         return
+    known: dict[str, tuple[str, int]] = {}
     for happening in paddleflow.runs.happenings(id_, follow=True):
-        printer.line(_line(happening) if printer.form is Form.TABLE else event_line(happening, printer.form))
+        if printer.form is not Form.TABLE:
+            printer.line(event_line(happening, printer.form))
+        elif is_news(happening, known):
+            printer.line(_line(happening))
+
+
+def is_news(happening: RunHappening, known: dict[str, tuple[str, int]]) -> bool:
+    """True if people have not been told the same before; keeps in mind what they were told."""
+    state, before = str(happening.node_state or happening.run_state), known.get(happening.path, ("pending", 0))
+    known[happening.path] = state, max(happening.attempt, before[1])
+    return state != before[0] or happening.attempt > max(before[1], 1) or bool(happening.message)
 
 
 def print_changes(items: Iterable[WatchItem[Run]], chosen: RunFilter, printer: Printer) -> None:
@@ -122,9 +134,11 @@ def _show_live(paddleflow: PaddleFlow, id_: str, printer: Printer) -> None:
 
     seen = _look(paddleflow, id_)
     console = Console(no_color=not printer.colours, highlight=False)
+    # Asked before the output is in other hands.
+    style = Style(drawing=printer.drawing, colours=printer.colours)
 
     def picture() -> Text:
-        lines = _picture(seen, printer)
+        lines = _picture(seen, style)
         # More than fits would make the terminal scroll at each renewal.
         return Text.from_ansi("\n".join(lines[: max(console.height - 1, 2)]))
 
@@ -135,7 +149,7 @@ def _show_live(paddleflow: PaddleFlow, id_: str, printer: Printer) -> None:
             else:
                 # Iterations of a loop are known once it begins.
                 seen.nodes = _look(paddleflow, id_).nodes
-    for line in _picture(_look(paddleflow, id_), printer):
+    for line in _picture(_look(paddleflow, id_), style):
         printer.line(line)
 
 
@@ -143,9 +157,24 @@ def _look(paddleflow: PaddleFlow, id_: str) -> Seen:
     return Seen(paddleflow.runs.get(id_), {node.path: node for node in paddleflow.runs.nodes(id_)})
 
 
-def _picture(seen: Seen, printer: Printer) -> list[str]:
-    style = Style(drawing=printer.drawing, colours=printer.colours)
-    return [headline(seen.run), *drawing(list(seen.nodes.values()), datetime.now(UTC), style)]
+def _picture(seen: Seen, style: Style) -> list[str]:
+    nodes = list(seen.nodes.values())
+    return [headline(replace(seen.run, steps=counted(nodes))), *drawing(nodes, datetime.now(UTC), style)]
+
+
+def counted(nodes: Iterable[RunNode]) -> StepCounts:
+    """How many of the steps that are known stand where."""
+    steps = [node for node in nodes if node.kind is not NodeKind.DAG]
+    states = Counter(node.state for node in steps)
+    return StepCounts(
+        waiting=states[NodeState.PENDING],
+        running=states[NodeState.RUNNING] + states[NodeState.TERMINATING],
+        succeeded=states[NodeState.SUCCEEDED],
+        failed=states[NodeState.FAILED],
+        skipped=states[NodeState.SKIPPED],
+        cancelled=states[NodeState.CANCELLED] + states[NodeState.TERMINATED],
+        cached=sum(bool(node.cache_run_id) for node in steps),
+    )
 
 
 def _line(happening: RunHappening) -> str:

@@ -10,7 +10,7 @@ from paddleflow.models.artifacts import ArtifactEvent, CachedResult
 from paddleflow.models.nodes import RunNode
 from paddleflow.models.runs import Run
 from paddleflow.original import original_time
-from paddleflow.original_runs import View, failure_options, fs_options, post_process, runtime, source_of
+from paddleflow.original_runs import View, post_process, runtime, settings_of, source_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,16 +157,16 @@ class RunInfo:
 
     @classmethod
     def whole(cls, run: Run, nodes: Iterable[RunNode]) -> RunInfo:
-        known = list(nodes)
+        known, settings = list(nodes), settings_of(run)
         return replace(
             cls.of(run),
             parameters=run.parameters,
             run_yaml=run.document,
             runtime=components(runtime(run.id, known)),
             post_process={name: JobInfo.of(each) for name, each in post_process(run.id, known).items()},
-            docker_env=run.docker_env,
-            fs_options=fs_options(run.document),
-            failure_options=failure_options(run),
+            docker_env=settings.docker_env,
+            fs_options=settings.fs_options,
+            failure_options=settings.failure_options,
             disabled=",".join(run.disabled),
             run_cached_ids=",".join(run.used_by),
         )

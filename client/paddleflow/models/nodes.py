@@ -195,6 +195,8 @@ class RunPlan:
     document: str
     """As it would run, with all references and defaults resolved."""
     nodes: Sequence[PlannedNode]
+    left_out: int = 0
+    """How many nodes, and iterations of long loops, are not told, because there are too many."""
 
 
 class RunNodeFilter(TypedDict, total=False):

@@ -87,7 +87,7 @@ def plan_from_wire(reply: run_pb2.PlanRunResponse) -> RunPlan:
     nodes = (
         PlannedNode(node_from_wire(each.node), PREDICTION.member(each.prediction), each.message) for each in reply.nodes
     )
-    return RunPlan(reply.document, tuple(nodes))
+    return RunPlan(reply.document, tuple(nodes), reply.left_out)
 
 
 def _cache_from_wire(cache: run_pb2.CacheSettings) -> CacheSettings:
