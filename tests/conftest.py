@@ -18,7 +18,14 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("paddleflow", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("paddleflow")
 
-pytest_plugins = ["fixtures_client", "fixtures_fs", "fixtures_queue", "fixtures_jobs", "fixtures_pipelines", "fixtures_servers"]
+pytest_plugins = [
+    "fixtures_client",
+    "fixtures_fs",
+    "fixtures_queue",
+    "fixtures_jobs",
+    "fixtures_pipelines",
+    "fixtures_servers",
+]
 
 
 class NothingSkipped:

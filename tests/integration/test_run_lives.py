@@ -136,14 +136,17 @@ async def test_a_run_that_failed_is_tried_again_from_where_it_broke(
 ) -> None:
     disk = await pipeline_site.filesystem(tmp_path / "disk")
     run = await pipeline_site.run(
-        document("""
+        document(
+            """
             fs_options: {main_fs: {name: %s}}
             entry_points:
               stir: {command: "echo x >> stirred"}
               bake: {command: "test -e oven", deps: stir}
               eat: {command: "true", deps: bake}
             post_process: {wash: {command: "echo x >> washed"}}
-        """ % disk),
+        """
+            % disk
+        ),
     )
     over = await pipeline_site.over(run.id)
     assert (over.state, over.message) == (FAILED, "bake failed")
