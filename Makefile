@@ -71,7 +71,7 @@ types: setup ## mypy --strict
 
 .PHONY: test
 test: setup ## every test but the long ones; says where the time went
-	@$(PYTEST) -m "not crash and not frameworks" $(ARGS)
+	@$(PYTEST) -m "not crash and not frameworks and not exports" $(ARGS)
 
 .PHONY: e2e
 e2e: setup ## only the tests that start the whole stack
@@ -85,6 +85,11 @@ crash: setup ## minutes of kill -9 and outages under load
 test-frameworks: setup ## real PyTorch, MPI, Paddle, TensorFlow, MXNet, Ray and Spark; installs 10 GB below .cache
 	@tests/frameworks/install.sh
 	@$(PYTEST) -m frameworks --numprocesses=0 tests/frameworks $(ARGS)
+
+.PHONY: test-exports
+test-exports: setup ## Argo and Airflow themselves check what is exported; installs them below .cache
+	@tests/exports/install.sh
+	@$(PYTEST) -m exports --numprocesses=0 tests/exports $(ARGS)
 
 .PHONY: bench-kit
 bench-kit: setup ## what the boundary, the event bus and a watch cost on this machine

@@ -29,21 +29,16 @@ from pf_kit.tracing import Tracing
 from pf_kit.unit import View
 from pf_kit.watch import Watches
 from pf_pipeline.drawings.plans import drawn
+from pf_pipeline.exports.exporting import exported
 from pf_pipeline.peers_grpc.documents import RemoteDocuments
 from pf_pipeline.pipelines.convert import encode
 from pf_pipeline.pipelines.judging import Judging
 from pf_pipeline.pipelines.memory import MemoryPipelineStore
-from pf_pipeline.pipelines.ports import Exported, Target
 from pf_pipeline.pipelines.service import Pipelines
 from pf_pipeline.pipelines.servicer import PipelineServicer
 from pf_pipeline.pipelines.sources import Documents
-from pf_pipeline.plans.domain import Plan
 from support.callers import Caller, methods_of
 from support.fs_site import FsSite, Member
-
-
-def exported(plan: Plan, target: Target, *, strict: bool) -> Exported:
-    return Exported(f"{strict} {plan}", f"{plan.name}.{'py' if target is Target.AIRFLOW else 'yaml'}", ())
 
 
 INSTALLATION = "test-installation"

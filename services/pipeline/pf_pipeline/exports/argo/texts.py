@@ -85,17 +85,17 @@ class Siblings:
             return f"{{{{inputs.parameters.{'pf-item' if ref.name == LOOP_ARGUMENT else ref.name}}}}}"
         sibling = self.nodes[ref.component]
         if ref.name in sibling.parameters:
-            return self.value(ref.component, ref.name, self._first_item(sibling, where))
+            return self.value(ref.component, ref.name, self._first_item(sibling, ref.name, where))
         if sibling.loop is not None:
             self.report.refuse(where, f"takes a result of {ref.component}, which is repeated")
         return f"{{{{tasks.{self.tasks[ref.component]}.outputs.parameters.{ref.name}}}}}"
 
-    def _first_item(self, sibling: Planned, where: str) -> str:
+    def _first_item(self, sibling: Planned, parameter: str, where: str) -> str:
         """Whoever refers to a parameter of what is repeated means that of the first iteration."""
+        raw = sibling.parameters[parameter]
+        if not isinstance(raw, str) or (None, LOOP_ARGUMENT) not in refs(raw):
+            return ""
         if isinstance(sibling.loop, tuple) and sibling.loop:
             return literal(text_of(sibling.loop[0]), where, self.report)
-        if sibling.loop is not None and any(
-            (None, LOOP_ARGUMENT) in refs(raw) for raw in sibling.parameters.values() if isinstance(raw, str)
-        ):
-            self.report.refuse(where, f"depends on the first item of {sibling.name}, which is known only as it runs")
+        self.report.refuse(where, f"depends on the first item of {sibling.name}, which is known only as it runs")
         return ""
