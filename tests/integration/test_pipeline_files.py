@@ -15,13 +15,13 @@ from pf_kit.clock import SystemClock
 from pf_kit.memory import MemoryDatabase
 from pf_pipeline.artifacts.ports import Ask, Fault, Piece
 from pf_pipeline.documents.model import CacheMode
+from pf_pipeline.joints.documents import RunDocuments
 from pf_pipeline.peers_grpc.documents import RemoteDocuments
 from pf_pipeline.peers_grpc.files import MOST_PATHS, MOST_READ, RemoteFiles
 from pf_pipeline.pipelines.convert import encode
 from pf_pipeline.pipelines.memory import MemoryPipelineStore
 from pf_pipeline.pipelines.sources import Documents
 from pf_pipeline.runs.ports import Wanted
-from pf_pipeline.joints.documents import RunDocuments
 from support.fs_site import READ, FsSite, Member
 
 

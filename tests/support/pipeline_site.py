@@ -40,7 +40,6 @@ from pf_pipeline.pipelines.sources import Documents
 from support.callers import Caller, methods_of
 from support.fs_site import FsSite, Member
 
-
 INSTALLATION = "test-installation"
 SECRET = b"a secret of the installation"
 METHODS = methods_of(pipeline_pb2.DESCRIPTOR.services_by_name.values())
