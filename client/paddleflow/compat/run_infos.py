@@ -10,7 +10,7 @@ from paddleflow.models.artifacts import ArtifactEvent, CachedResult
 from paddleflow.models.nodes import RunNode
 from paddleflow.models.runs import Run
 from paddleflow.original import original_time
-from paddleflow.original_runs import View, post_process, runtime, settings_of, source_of
+from paddleflow.original_runs import View, plain_origin, post_process, runtime, settings_of, source_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ class RunCacheInfo:
             first_fp=result.key,
             second_fp="",
             run_id=result.run_id,
-            source=result.origin.removeprefix("path:"),
+            source=plain_origin(result.origin),
             job_id=result.job_id,
             fs_name=result.filesystem,
             username=result.owner,
