@@ -124,7 +124,7 @@ class MemoryRunStore:
             del wishes[number]
 
     async def retries_of(self, view: View, id_: str) -> Sequence[str]:
-        return [run.id for run in reversed(_newest(view)) if run.order.retry_of == id_]
+        return [run.id for run in reversed(_newest(view)) if id_ and run.order.retry_of == id_]
 
     async def leave(self, change: Change, leavings: Sequence[Leaving]) -> None:
         tables(change).table("leavings").update({each.run: each for each in leavings})
