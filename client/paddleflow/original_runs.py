@@ -79,16 +79,6 @@ def dag_view(run_id: str, node: RunNode, entry_points: Mapping[str, Sequence[Vie
     }
 
 
-def source_of(run: Run) -> str:
-    """Where its document came from: a file, a version of a pipeline, or the digest of a text."""
-    return plain_origin(run.origin)
-
-
-def plain_origin(origin: str) -> str:
-    """What results are kept under, as the original has it: without a word for what it is."""
-    return origin.removeprefix("path:").removeprefix("md5:")
-
-
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What a run goes by, whether it was asked for or stands in the document."""

@@ -70,6 +70,6 @@ def remember(world: World) -> None:
         run_id="run-000001", node="fit.train", input_path=path, output_path="model", distance=1, cached=True
     )
     result = pb.CachedResult(id="cch-000001", run_id="run-000001", node="prepare", job_id="job-1", filesystem="ppl")
-    result.MergeFrom(pb.CachedResult(owner="alice", origin="path:./run.yaml", key="0f" * 32, max_expired_time=-1))
+    result.MergeFrom(pb.CachedResult(owner="alice", origin="./run.yaml", key="0f" * 32, max_expired_time=-1))
     result.MergeFrom(pb.CachedResult(used_by=["run-000009"], create_time=BEGAN, update_time=BEGAN))
     world.cached_results[result.id] = result

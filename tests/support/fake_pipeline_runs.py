@@ -112,7 +112,7 @@ class Runs:
 def train(world: World) -> None:
     """Adds `run-000001`, which prepares, trains twice in a DAG of which one iteration fails, and never reports."""
     run = pb.Run(id="run-000001", name="training", owner="alice", state=pb.RUN_STATE_FAILED, version=7)
-    run.MergeFrom(pb.Run(message="node fit[1].train failed", origin="path:./run.yaml", filesystem="ppl"))
+    run.MergeFrom(pb.Run(message="node fit[1].train failed", origin="./run.yaml", filesystem="ppl"))
     run.MergeFrom(pb.Run(failure_strategy=pb.FAILURE_STRATEGY_FAIL_FAST, disabled=["report"], used_by=["run-000009"]))
     run.MergeFrom(pb.Run(create_time=BEGAN, start_time=at(1), finish_time=at(60), update_time=at(60)))
     run.MergeFrom(pb.Run(steps=pb.StepCounts(succeeded=2, failed=1, skipped=1, cached=1), docker_env="python:3.11"))

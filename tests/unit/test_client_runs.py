@@ -91,7 +91,7 @@ def test_a_run_and_its_nodes_are_read_wholly(fake: FakePaddleFlow) -> None:
     assert (run.state, run.state.over, run.parameters) == (RunState.FAILED, True, {"epochs": 5})
     assert (run.steps.all, run.steps.over, run.steps.cached) == (4, 4, 1)
     assert (run.start_time, run.finish_time) == (BEGAN + timedelta(seconds=1), BEGAN + timedelta(seconds=60))
-    assert (run.origin, run.used_by, run.disabled) == ("path:./run.yaml", ("run-000009",), ("report",))
+    assert (run.origin, run.used_by, run.disabled) == ("./run.yaml", ("run-000009",), ("report",))
     assert (prepared.kind, prepared.state, prepared.waiting) == (NodeKind.STEP, NodeState.SUCCEEDED, NodeWaiting(""))
     assert prepared.cache == CacheSettings(enable=True, max_expired_time=-1, fs_scope=(CacheScope("ppl", "a,b"),))
     assert prepared.extra_fs == (ExtraFilesystem("abc", "/abc", read_only=True),)

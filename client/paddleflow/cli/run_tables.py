@@ -10,7 +10,7 @@ from paddleflow.models.artifacts import ArtifactEvent, CachedResult
 from paddleflow.models.nodes import RunNode, RunPlan
 from paddleflow.models.runs import Run, RunHappening
 from paddleflow.original import original_time
-from paddleflow.original_runs import plain_origin, post_process, runtime, settings_of, source_of
+from paddleflow.original_runs import post_process, runtime, settings_of
 
 RUNS = [
     "run id",
@@ -56,7 +56,7 @@ def summary(run: Run) -> Table:
         "name": run.name,
         "desc": run.description,
         "param": _json(run.parameters),
-        "source": source_of(run),
+        "source": run.origin,
         "run msg": run.message,
         "create time": original_time(run.create_time),
         "update time": original_time(run.update_time),
@@ -109,7 +109,7 @@ def cached_details(result: CachedResult) -> Iterator[Table]:
     *facts, create, update = _cached(result)
     *headings, created, updated = CACHED
     more = ["strategy", "custom", "node", "source", "used by", created, updated]
-    source, used_by = plain_origin(result.origin), ",".join(result.used_by)
+    source, used_by = result.origin, ",".join(result.used_by)
     yield Table([*headings, *more], [[*facts, "conservative", "", result.node, source, used_by, create, update]])
     yield Table(["first fp", "second fp"], [[result.key, ""]])
 
@@ -145,7 +145,7 @@ def _run(run: Run) -> list[Cell]:
         run.name,
         run.description,
         run.message,
-        source_of(run),
+        run.origin,
         run.schedule_id,
         original_time(run.scheduled_time),
         original_time(run.create_time),

@@ -10,7 +10,7 @@ from paddleflow.models.artifacts import ArtifactEvent, CachedResult
 from paddleflow.models.nodes import RunNode
 from paddleflow.models.runs import Run
 from paddleflow.original import original_time
-from paddleflow.original_runs import View, plain_origin, post_process, runtime, settings_of, source_of
+from paddleflow.original_runs import View, post_process, runtime, settings_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class RunInfo:
             name=run.name,
             description=run.description,
             update_time=original_time(run.update_time),
-            source=source_of(run),
+            source=run.origin,
             run_msg=run.message,
             schedule_id=run.schedule_id,
             scheduled_time=original_time(run.scheduled_time),
@@ -198,7 +198,7 @@ class RunCacheInfo:
             first_fp=result.key,
             second_fp="",
             run_id=result.run_id,
-            source=plain_origin(result.origin),
+            source=result.origin,
             job_id=result.job_id,
             fs_name=result.filesystem,
             username=result.owner,

@@ -93,7 +93,7 @@ class Run:
     message: str = ""
     source: Source = field(default_factory=Source)
     origin: str = ""
-    """What its cached results are kept under: ``path:<file>``, ``<pipeline>-<version>``, or a digest."""
+    """What its results are kept under: the path of its file, ``<pipeline>-<version>``, or the MD5 of its text."""
     document: str = ""
     """As it runs, as YAML; told by `get`."""
     parameters: Mapping[str, object] = field(default_factory=dict)
