@@ -79,11 +79,12 @@ async def test_all_that_is_said_of_runs(pipeline_site: PipelineSite, tmp_path: P
     slices = nodes["slices"]
     assert (slices.waiting, list(slices.waiting_on)) == (run_pb2.WAITING_DEPENDENCIES, ["taste"])
     assert list((await explained(site, run.id, "slices")).reasons) == [
-        "it waits for taste, which is pending, as it waits for approval"
+        "it waits for taste, which waits for an approval"
     ]
     assert list((await explained(site, run.id, "taste")).reasons) == [
         "it waits for the approval of root",
         "is it sweet?",
+        f"`paddleflow run approve {run.id} taste` lets it go on",
     ]
     drawing = (await site.root(run_pb2.DrawRunRequest(run_id=run.id, form=pipeline_pb2.DRAWING_FORM_MERMAID))).drawing
     assert "succeeded" in drawing

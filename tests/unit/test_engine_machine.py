@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from pf_pipeline.documents.model import HandlerWhen, Retry, Strategy
 from pf_pipeline.engine.core.happening import Asked, JobState
+from pf_pipeline.engine.core.state import Phase
 from pf_pipeline.plans.domain import Kind, Plan, Planned, PlannedDag, PlannedStep
 from pf_pipeline.runs.domain import Node, Wanted
 from pf_pipeline.runs.states import NodeState, RunState
@@ -150,3 +152,22 @@ def test_steps_are_counted() -> None:
     ended(world)
     counts = world.run.life.steps
     assert (counts.succeeded, counts.skipped, counts.waiting, counts.running) == (4, 2, 0, 0)
+
+
+@pytest.mark.parametrize("kept", [(), ("a[2]",)])
+def test_what_was_left_out_stays_so_if_memory_is_lost_at_the_end_of_a_run(kept: tuple[str, ...]) -> None:
+    post, late = step("mail", kind=Kind.POST_PROCESS), step("late", kind=Kind.EXIT_HANDLER, when=HandlerWhen.FAILED)
+    loop = step("a", loop=(1, 2, 3, 4), max_parallel=1)
+    world = World(plan(loop, post_process=post, on_exit=(late,)), fails("a")).begin()
+    while world.state.phase is Phase.MAIN:
+        world.step()
+    world.nodes.update({path: replace(world.nodes["a"], path=path, iteration=2, state=S) for path in kept})
+    for phase in (Phase.POST, Phase.EXIT):
+        assert world.state.phase is phase
+        world.crash()
+        steps = world.run.life.steps
+        assert (steps.cancelled, steps.failed) == (3 - len(kept), 1)
+        while world.state.phase is phase:
+            world.step()
+    assert world.launched == [("a", 1), ("post_process/mail", 1), ("on_exit/late", 1)]
+    assert world.run.life.state is RunState.FAILED

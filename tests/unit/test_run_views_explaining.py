@@ -50,7 +50,7 @@ async def test_a_node_that_waits_says_for_whom_and_where_they_stand() -> None:
     world = World(plan(step("a"), loop, step("b", "a", "many"), step("c", "b"), parallelism=2)).begin()
     kept = Kept(world)
     assert await reasons(kept, "b") == [
-        "it waits for a, which is pending, as it waits for job",
+        "it waits for a, which waits for its job to begin",
         "it waits for many, of whose 3 iterations 0 are over",
     ]
     assert await reasons(kept, "c") == ["it waits for b, which has not begun"]
@@ -87,6 +87,7 @@ async def test_an_approval_and_a_retry_have_their_times() -> None:
     assert await reasons(kept, "a") == [
         "it waits for the approval of bob, eve, until 2026-01-01 01:00:00 UTC",
         "is it good?",
+        f"`paddleflow run approve {RUN} a` lets it go on",
     ]
     assert await reasons(kept, "b") == [
         "it is tried again at 2026-01-01 00:01:00 UTC",
@@ -110,8 +111,8 @@ async def test_failures_lead_to_the_job_and_to_what_failed_inside() -> None:
         "its result is not cached: `cache.enable` is not set for it",
     ]
     assert await reasons(kept, "d") == ["it failed: s failed", "d.s failed: exit status 1"]
-    assert await reasons(kept, "d.t") == ["it never began: s did not succeed", "s is failed: exit status 1"]
-    assert await reasons(kept, "e") == ["it never began: d did not succeed", "d is failed: s failed"]
+    assert await reasons(kept, "d.t") == ["it never began: s did not succeed", "s failed: exit status 1"]
+    assert await reasons(kept, "e") == ["it never began: d did not succeed", "d failed: s failed"]
 
 
 async def test_what_was_skipped_says_why() -> None:

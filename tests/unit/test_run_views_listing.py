@@ -17,7 +17,7 @@ from pf_pipeline.engine.core.happening import Asked
 from pf_pipeline.engine.core.state import Frame, Member, State
 from pf_pipeline.plans.domain import Kind, Plan, PlannedDag, PlannedStep
 from pf_pipeline.runs.domain import Node, NodeFilter, Waiting, Wanted
-from pf_pipeline.runs.states import NODE_OVER, NodeState
+from pf_pipeline.runs.states import NODE_OVER, NodeState, RunState
 from pf_pipeline.runs.store import BEGINNING
 from pf_pipeline.views.listing import place_of
 from support.run_plans import CONTENTS, PLANS, fate
@@ -80,6 +80,17 @@ async def test_iterations_that_have_not_begun_are_told_as_one() -> None:
     for path in ("a[100000]", "a[0]", "a[01]", "a[x]", "nobody", "a.b", "a\0"):
         with pytest.raises(NodeNotFound):
             await kept.listing.node(view, run, path)
+
+
+async def test_iterations_that_a_retry_left_out_are_told_where_the_first_is_missing() -> None:
+    world = World(plan(step("a", loop=(1, 2, 3, 4)))).begin().finish()
+    for path in ("a[1]", "a[3]"):
+        del world.nodes[path]
+    life = replace(world.run.life, state=RunState.PENDING)
+    world.state.run = replace(world.run, life=life)
+    kept = Kept(world)
+    assert list(await told(kept)) == ["a", "a[1]", "a[2]"]
+    assert (await listed(kept))[1].message == "2 iterations have not begun"
 
 
 async def test_filters_are_about_what_has_not_begun_too() -> None:

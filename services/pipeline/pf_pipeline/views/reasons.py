@@ -16,6 +16,25 @@ MOST = 10
 """Names in one sentence, and sentences of one kind."""
 
 
+ENDED_BADLY = {
+    NodeState.FAILED: "failed",
+    NodeState.TERMINATED: "was stopped",
+    NodeState.CANCELLED: "never began",
+}
+THINGS = {
+    Waiting.DEPENDENCIES: "others",
+    Waiting.PARALLELISM: "its turn",
+    Waiting.SEMAPHORE: "a semaphore",
+    Waiting.APPROVAL: "an approval",
+    Waiting.RETRY: "its next try",
+    Waiting.CACHE: "the same step of another run",
+    Waiting.JOB: "its job to begin",
+    Waiting.FILES: "files to be read",
+    Waiting.CHILDREN: "what it consists of",
+    Waiting.ENGINE: "its turn",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Beside:
     """A component that a node depends on."""
@@ -121,11 +140,10 @@ def _explain(node: Node) -> str:
 
 
 def _bad_deps(facts: Facts) -> Iterator[str]:
-    bad = (NodeState.FAILED, NodeState.TERMINATED, NodeState.CANCELLED)
     for beside in facts.deps[:MOST]:
         first = beside.first
-        if first is not None and first.state in bad:
-            yield f"{beside.name} is {first.state}: {first.message}"
+        if first is not None and first.state in ENDED_BADLY:
+            yield f"{beside.name} {ENDED_BADLY[first.state]}: {first.message}"
 
 
 def _runs(facts: Facts) -> Iterator[str]:
@@ -155,6 +173,8 @@ def _waits(facts: Facts) -> Iterator[str]:
         case _:
             yield _waits_for(node)
             yield node.message
+            if node.waiting is Waiting.APPROVAL:
+                yield f"`paddleflow run approve {node.run} {node.path}` lets it go on"
 
 
 def _waits_for(node: Node) -> str:
@@ -180,8 +200,9 @@ def _standing(beside: Beside) -> str:
         return f"{beside.name}, which has not begun"
     if beside.items and beside.items > 1:
         return f"{beside.name}, of whose {beside.items} iterations {beside.over} are over"
-    waits = f", as it waits for {first.waiting}" if first.waiting and first.state is NodeState.PENDING else ""
-    return f"{beside.name}, which is {first.state}{waits}"
+    if first.state is NodeState.PENDING and first.waiting:
+        return f"{beside.name}, which waits for {THINGS[first.waiting]}"
+    return f"{beside.name}, which is {first.state}"
 
 
 def _turn(facts: Facts) -> Iterator[str]:

@@ -77,6 +77,7 @@ def _phases(rows: Rows) -> Iterable[Phase]:
 
 def _restore_phase(state: State, phase: Phase, rows: Rows, loops: Mapping[str, Loop]) -> None:
     if state.frame is not None:
+        _close(state, state.frame)
         state.seen.update(member.state for member in state.frame.members.values())
     planned = machine.planned_of(state, phase)
     state.phase = phase
@@ -84,6 +85,17 @@ def _restore_phase(state: State, phase: Phase, rows: Rows, loops: Mapping[str, L
     count(state, waiting=sum(map(steps_in, planned.values())))
     opening.fill(state, state.frame, planned)
     _restore_frame(state, state.frame, rows, loops)
+
+
+def _close(state: State, frame: Frame) -> None:
+    """A phase is over: whatever had not begun when it ended was left out."""
+    for member in frame.members.values():
+        if member.state is NodeState.PENDING:
+            member.begun = member.over.total()
+            ending.leave_out(state, member)
+            member.state = ending.joint(member.over)
+    state.startable.clear()
+    state.again.clear()
 
 
 def _restore_frame(state: State, frame: Frame, rows: Rows, loops: Mapping[str, Loop]) -> None:
