@@ -103,7 +103,7 @@ async def test_documents_of_runs_tell_where_they_came_from(fs_site: FsSite) -> N
     database = MemoryDatabase(encode=encode, clock=SystemClock())
     found = RunDocuments(database, documents)
     read = await found.find(alice.name, Wanted(filesystem="data"))
-    assert (read.text, read.source.path, read.source.origin) == ("name: soup", "./run.yaml", "path:./run.yaml")
+    assert (read.text, read.source.path, read.source.origin) == ("name: soup", "./run.yaml", "./run.yaml")
     as_it_is = await found.find(alice.name, Wanted(document="name: stew", path="run.yaml", filesystem="data"))
     assert (as_it_is.text, as_it_is.source.document, as_it_is.source.origin) == ("name: stew", True, "")
     assert as_it_is.filesystem == "data"

@@ -322,7 +322,7 @@ async def test_a_document_is_drawn(site: PipelineSite) -> None:
     picture = (await call(pb.DrawDocumentRequest(source=pb.Source(document=SOUP)))).drawing
     assert picture.startswith("<svg")
     request = pb.DrawDocumentRequest(source=pb.Source(document=SOUP), form=pb.DRAWING_FORM_MERMAID)
-    assert (await call(request)).drawing.startswith("flowchart")
+    assert "n1 --> n2" in (await call(request)).drawing
     with pytest.raises(DocumentInvalid):
         await call(pb.DrawDocumentRequest(source=pb.Source(document="name: x")))
     request.form = 9  # type: ignore[assignment]  # a form that a newer client may know
