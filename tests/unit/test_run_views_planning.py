@@ -72,6 +72,7 @@ async def test_why_the_cache_is_not_asked() -> None:
     assert (nodes["prepare"].prediction, nodes["prepare"].message) == (OFF, "the run is to do it afresh")
     nodes = await Site().nodes(CHAIN, executor=Executor.NOTHING)
     assert nodes["prepare"].message == "the run is not to run any command"
+    assert nodes["train"].node.command.endswith("with 0.5 of 0")
     nodes = await Site().nodes(CHAIN.replace("enable: true", "enable: false"))
     assert nodes["train"].message == "`cache.enable` is not set for it"
 

@@ -91,3 +91,20 @@ def result_of(result: Result, name: str, text: str) -> Value:
         case ResultKind.STRING:
             return text.removesuffix("\n").removesuffix("\r")
     raise Unsettled(f"{what} must be {result.kind}, and is {shown(told)}")
+
+
+def blank_of(result: Result) -> Value:
+    """The small result of a step that is not run."""
+    if result.default is not None:
+        return result.default
+    match result.kind:
+        case ResultKind.INT:
+            return 0
+        case ResultKind.FLOAT:
+            return 0.0
+        case ResultKind.BOOL:
+            return False
+        case ResultKind.LIST:
+            return ()
+        case ResultKind.STRING:
+            return ""

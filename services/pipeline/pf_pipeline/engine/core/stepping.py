@@ -21,6 +21,7 @@ from pf_pipeline.engine.core.happening import (
 from pf_pipeline.engine.core.noting import become, count, do, happen, keep
 from pf_pipeline.engine.core.state import Live, Stage, State
 from pf_pipeline.plans.domain import PlannedStep
+from pf_pipeline.plans.values import blank_of
 from pf_pipeline.runs.domain import Executor, Node, Waiting
 from pf_pipeline.runs.states import NodeState, RunState
 
@@ -143,6 +144,7 @@ def _succeeded(state: State, live: Live) -> None:
         keep(state, live, waiting=Waiting.FILES, waiting_on=tuple(planned.results))
         do(state, ReadResults(*of_step(live)))
     else:
+        keep(state, live, results={name: blank_of(result) for name, result in planned.results.items()})
         ending.end(state, live, NodeState.SUCCEEDED)
 
 
