@@ -137,7 +137,7 @@ def test_of_many_iterations_the_worst_are_shown() -> None:
 
 
 def test_a_drawing_has_an_end() -> None:
-    nodes = [node(f"n{each:04}") for each in range(10_000)]
+    nodes = [node(f"n{each:04}", deps=(f"n{each - 1:04}",)) for each in range(10_000)]
     lines = drawing(nodes, BEGAN, PLAIN)
     assert len(lines) == MOST_LINES + 1
     assert lines[-1] == f"... {10_000 - MOST_LINES} more lines; `-o json` tells of all nodes"

@@ -138,7 +138,7 @@ def test_a_wait_ends_as_the_run_does(fake: FakePaddleFlow, command_line: Command
     fake.world.streams = [Stream(good, silent=True)]
     result = command_line.run("run wait run-000001")
     assert (result.exit_code, result.stdout) == (0, "run[run-000001] succeeded\n")
-    assert result.stderr == "run[run-000001] running (2 of 3 steps)\n"
+    assert result.stderr == "run[run-000001] running\n"
     fake.world.streams = [Stream([state(run_pb2.RUN_STATE_TERMINATED, 1)], silent=True)]
     assert command_line.run("run wait run-000001").exit_code == 1
     fake.world.streams = [Stream([state(run_pb2.RUN_STATE_RUNNING, 1)], silent=True)]

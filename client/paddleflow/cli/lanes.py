@@ -30,8 +30,7 @@ def drawn(names: Sequence[str], deps: Mapping[str, Sequence[str]]) -> list[Row] 
 
     The names are in the order in which those come that could come at once.
     """
-    order = ordered(names, deps)
-    if len(order) != len(names) or len(names) > LARGEST:
+    if len(names) > LARGEST or len(order := ordered(names, deps)) != len(names):
         return None
     drawing = _Drawing(_dependents(order, deps))
     rows = [row for name in order for row in drawing.rows(name)]

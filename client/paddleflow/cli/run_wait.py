@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -61,18 +62,19 @@ def wait_for(paddleflow: PaddleFlow, ids: Sequence[str], printer: Printer, patie
 
 def _last(paddleflow: PaddleFlow, id_: str) -> Run:
     """The run once it is over; tells how far it is before."""
-    told = ""
+    # In a pipe a line for each step would be too much.
+    told, counting = "", sys.stderr.isatty()
     with progress() as tell:
         for run in paddleflow.runs.follow(id_):
             if run.state.over:
                 return run
-            if (words := _words(run)) != told:
+            if (words := _words(run, counting=counting)) != told:
                 tell(told := words)
     raise RunNotFound(f"no run {id_!r}")
 
 
-def _words(run: Run) -> str:
-    steps = f" ({run.steps.over} of {run.steps.all} steps)" if run.steps.all and not run.state.over else ""
+def _words(run: Run, *, counting: bool = False) -> str:
+    steps = f" ({run.steps.over} of {run.steps.all} steps)" if counting and run.steps.all else ""
     why = f": {run.message}" if run.message else ""
     return f"{_named(run.id)} {run.state}{steps}{why}"
 
