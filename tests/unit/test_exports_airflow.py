@@ -71,6 +71,12 @@ def test_a_program_says_what_the_plan_says() -> None:
     assert made == export(GREETING)
 
 
+def test_what_is_exact_is_not_in_the_report() -> None:
+    assert export(GREETING, strict=True).differences == ()
+    (found,) = export(GREETING.replace("command: say", 'command: "say {{PF_USER_NAME}}"')).differences
+    assert (found.path, found.fidelity) == ("PF_USER_NAME", Fidelity.EMULATED)
+
+
 def test_it_stops_at_the_first_failure_only_where_airflow_can() -> None:
     assert pipeline_in(export(GREETING).text)["fail_fast"] is False
     fast = GREETING.replace("continue", "fail_fast")

@@ -199,6 +199,19 @@ def test_quotes_in_folders_do_not_reach_expressions() -> None:
     assert r""""/fo\"+x+\"od/.pipeline/" + workflow.name""" in given(tasks(text)["serve"])["pots"]
 
 
+def test_what_is_exact_is_not_in_the_report() -> None:
+    text = """
+name: exact
+docker_env: pot:1
+failure_options: {strategy: continue}
+entry_points:
+  peel: {command: "peel {{what}} $PF_RUN_ID", parameters: {what: carrots}}
+  boil: {deps: peel, entry_points: {stir: {command: stir, condition: "1 < 2"}}}
+post_process: {wash: {command: wash}}
+"""
+    assert export(text, strict=True).differences == ()
+
+
 def test_strict_refuses_what_is_not_exact() -> None:
     with pytest.raises(NotExportable, match="fs_options"):
         export(SOUP, strict=True)

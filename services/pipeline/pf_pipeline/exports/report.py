@@ -61,6 +61,11 @@ def last_steps(plan: Plan) -> tuple[PlannedStep, ...]:
     return (*((plan.post_process,) if plan.post_process else ()), *plan.on_exit)
 
 
+def names_user(plan: Plan) -> bool:
+    """Whether anything in a plan is about the user whose run it is."""
+    return "PF_USER_NAME" in repr(plan)
+
+
 def _below(path: str, nodes: Mapping[str, Planned]) -> Iterator[tuple[str, Planned]]:
     for name, node in nodes.items():
         yield f"{path}.{name}", node

@@ -14,7 +14,7 @@ from typing import Any
 
 from pf_pipeline.documents.model import HandlerWhen, Retry, Strategy, Value
 from pf_pipeline.documents.templates import replaced
-from pf_pipeline.exports.report import PLACES, Report, last_steps, nodes_of
+from pf_pipeline.exports.report import PLACES, Report, last_steps, names_user, nodes_of
 from pf_pipeline.plans.domain import Plan, Planned, PlannedDag, PlannedStep
 from pf_pipeline.plans.paths import ground
 
@@ -107,8 +107,8 @@ def _plain(value: Value) -> object:
 
 def _report(plan: Plan, report: Report) -> None:
     """What is not exact."""
-    report.emulated("PF_RUN_ID", "the run's id is that of the run of the DAG")
-    report.emulated("PF_USER_NAME", "is the parameter `user` of the DAG")
+    if names_user(plan):
+        report.emulated("PF_USER_NAME", "is the parameter `user` of the DAG")
     if plan.main_fs:
         message = f"workers must see the files of {plan.main_fs.name}; PADDLEFLOW_FILES says where"
         report.emulated("fs_options.main_fs", message)

@@ -12,7 +12,7 @@ from pf_pipeline.exports.argo.names import dns_name
 from pf_pipeline.exports.argo.places import top
 from pf_pipeline.exports.argo.steps import claim_of
 from pf_pipeline.exports.argo.texts import Siblings
-from pf_pipeline.exports.report import Report, last_steps, nodes_of, steps_of
+from pf_pipeline.exports.report import Report, last_steps, names_user, nodes_of, steps_of
 from pf_pipeline.plans.domain import Plan, PlannedStep
 
 MAIN = "main"
@@ -48,8 +48,8 @@ def _report(plan: Plan, report: Report) -> None:
     if plan.strategy is Strategy.FAIL_FAST:
         message = "nothing new begins after a failure, but what runs goes on to its end"
         report.emulated("failure_options.strategy", message)
-    report.emulated("PF_RUN_ID", "the run's id is the name of the workflow")
-    report.emulated("PF_USER_NAME", "is the workflow's parameter pf-user")
+    if names_user(plan):
+        report.emulated("PF_USER_NAME", "is the workflow's parameter pf-user")
     for path, node in nodes_of(plan):
         if isinstance(node, PlannedStep) and node.outputs:
             report.emulated(f"{path}.artifacts.output", "lies in a folder of another name, and is not listed")
