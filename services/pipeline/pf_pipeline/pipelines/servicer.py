@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
+
 from paddleflow.pipeline.v1 import pipeline_pb2 as pb
 from paddleflow.pipeline.v1 import pipeline_pb2_grpc
 from pf_kit.call import current_call
@@ -175,7 +178,7 @@ class PipelineServicer(pipeline_pb2_grpc.PipelineServiceServicer):
     async def DrawDocument(self, request: pb.DrawDocumentRequest, _context: object) -> pb.DrawDocumentResponse:
         view, user, form = self._database.newest, user_of(current_call().principal, "source"), form_of(request.form)
         plan = await self._judging.plan(view, user, source_of(request.source), {})
-        return pb.DrawDocumentResponse(drawing=self._drawing(plan, form))
+        return pb.DrawDocumentResponse(drawing=await asyncio.to_thread(self._drawing, plan, form))
 
     async def ExportDocument(self, request: pb.ExportDocumentRequest, _context: object) -> pb.ExportDocumentResponse:
         view, user, target = (
@@ -185,4 +188,5 @@ class PipelineServicer(pipeline_pb2_grpc.PipelineServiceServicer):
         )
         parameters = parameters_of(request.parameters)
         plan = await self._judging.plan(view, user, source_of(request.source), parameters)
-        return exported_message(self._exporting(plan, target, strict=request.strict))
+        made = await asyncio.to_thread(partial(self._exporting, plan, target, strict=request.strict))
+        return exported_message(made)
