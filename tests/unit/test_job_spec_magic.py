@@ -135,6 +135,13 @@ def test_a_pipeline_says_in_variables_what_ray_is_to_run() -> None:
     assert worker.work.flavour == Flavour(name="flavour2")
 
 
+def test_a_ray_job_that_is_not_to_grow_has_as_many_workers_as_it_says() -> None:
+    counts = {"RAY_JOB_WORKER_REPLICAS": "2", "RAY_JOB_WORKER_MIN_REPLICAS": "1", "RAY_JOB_WORKER_MAX_REPLICAS": "20"}
+    work = Work(env={"RAY_JOB_ENTRY_POINT": "python main.py", "RAY_JOB_ENABLE_AUTOSCALING": "false", **counts})
+    settings = read(JobSpec(framework=Framework.RAY, work=work), JobType.DISTRIBUTED)
+    assert [(worker.replicas, worker.max_replicas) for worker in settings.spec.members[1:]] == [(2, 0)]
+
+
 def test_counts_of_ray_that_are_none_are_named() -> None:
     env = {"RAY_JOB_WORKER_REPLICAS": "many", "RAY_JOB_WORKER_MAX_REPLICAS": "9" * 400, "RAY_JOB_HEADER_PRIORITY": "x"}
     settings = read(JobSpec(framework=Framework.RAY, work=Work(env=env)), JobType.DISTRIBUTED)

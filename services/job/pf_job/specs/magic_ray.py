@@ -2,7 +2,8 @@
 
 `RAY_JOB_ENTRY_POINT` is what the head runs; `RAY_JOB_HEADER_FLAVOUR`, `_IMAGE`, `_PRIORITY` and
 `RAY_JOB_WORKER_FLAVOUR`, `_IMAGE`, `_PRIORITY`, `_REPLICAS`, `_MIN_REPLICAS`, `_MAX_REPLICAS` are fields of the two
-members. What Ray is started with (`…_START_PARAMS_…`, `RAY_JOB_RUNTIME_ENV`) is read when a replica starts.
+members. With `RAY_JOB_ENABLE_AUTOSCALING: "false"` there are as many workers as `_REPLICAS` says. What Ray is started
+with (`…_START_PARAMS_…`, `RAY_JOB_RUNTIME_ENV`) is read when a replica starts.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ ENTRY_POINT = "RAY_JOB_ENTRY_POINT"
 RUNTIME_ENV = "RAY_JOB_RUNTIME_ENV"
 HEADER = "RAY_JOB_HEADER_"
 WORKER = "RAY_JOB_WORKER_"
+AUTOSCALING = "RAY_JOB_ENABLE_AUTOSCALING"
 START_PARAMS = "START_PARAMS_"
 
 _MOST_DIGITS = 9
@@ -31,6 +33,8 @@ def members(job: Work) -> tuple[tuple[Member, ...], list[Violation]]:
     replicas = _count(env, "REPLICAS", wrong) or 1
     most = _count(env, "MAX_REPLICAS", wrong)
     least = _count(env, "MIN_REPLICAS", wrong) or replicas
+    if env.get(AUTOSCALING, "").lower() == "false":
+        most = 0
     head = Member(role=Role.MASTER, work=_work(env, HEADER, env.get(ENTRY_POINT, ""), wrong))
     worker = Member(
         role=Role.WORKER,
