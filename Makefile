@@ -23,7 +23,7 @@ setup: ## install all that the other targets need, below this folder
 	@tools/setup.sh
 
 .PHONY: demo
-demo: setup ## start everything, change a quota tree under a watch, run jobs, let four teams compete for a cluster
+demo: setup ## start everything, run a pipeline that is mended and goes on, run jobs, let four teams compete for a cluster
 	@demo/run.sh
 
 .PHONY: up

@@ -1,6 +1,7 @@
 """Shows jobs: programs of `examples` run, talk to one another, make room for others, and go on.
 
-It types what a user would type, below the quota tree of `queues.py`, which must be there. It can be run again.
+It types what a user would type, below the quota tree of `queues.py` and with the filesystems of `pipelines.py`, which
+must be there. It can be run again.
 """
 
 from __future__ import annotations
@@ -9,14 +10,10 @@ import re
 import sys
 from pathlib import Path
 
-import paddleflow
-from paddleflow.problems import FilesystemNotFound
 from shown import answer, beside, run, say
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
-SCRATCH = EXAMPLES / "scratch"
-FILESYSTEMS = {"examples": EXAMPLES, "scratch": SCRATCH}
 
 MINE = """\
 name: mine
@@ -29,16 +26,6 @@ members: [{role: worker, replicas: 2}]
 """
 
 
-def clear() -> None:
-    """Removes what an earlier run made."""
-    with paddleflow.connect_configured() as client:
-        for name in FILESYSTEMS:
-            try:
-                client.filesystems.delete(name)
-            except FilesystemNotFound:
-                continue
-
-
 def create(line: str, typed: str = "") -> str:
     """The id of a new job."""
     found = re.search(r"id\[(.+)]", answer(line, typed=typed))
@@ -47,38 +34,29 @@ def create(line: str, typed: str = "") -> str:
     return found[1]
 
 
-def files() -> None:
-    say("1. A job finds its files by the name of a filesystem. Here, one is a folder of programs.")
-    SCRATCH.mkdir(exist_ok=True)
-    # Each user's jobs run under an account of their own.
-    SCRATCH.chmod(0o1777)
-    for name, folder in FILESYSTEMS.items():
-        run(f"fs create {name} local://{folder}")
-
-
 def single() -> None:
-    say("2. A job of one process. What it writes is seen as it is written.")
+    say("1. A job of one process. What it writes is seen as it is written.")
     job = create(f"job create {EXAMPLES / 'pi.yaml'}")
     run(f"job logs -f {job}")
     answer(f"job wait {job}")
 
 
 def together() -> None:
-    say("3. Two workers train one model: each has a part of the data, and around a ring all get the sum of gradients.")
+    say("2. Two workers train one model: each has a part of the data, and around a ring all get the sum of gradients.")
     job = create(f"job create {EXAMPLES / 'ring.yaml'}")
     run(f"job logs -f {job}")
     answer(f"job wait {job}")
 
 
 def servers() -> None:
-    say("4. Two servers keep the weights, two workers compute. When these are done, the servers are stopped.")
+    say("3. Two servers keep the weights, two workers compute. When these are done, the servers are stopped.")
     job = create(f"job create {EXAMPLES / 'servers.yaml'}")
     run(f"job logs -f {job}")
     answer(f"job wait {job}")
 
 
 def preemption() -> None:
-    say("""5. A long job of `speech` borrows 4 cores that are guaranteed to `vision`. Two workers of `vision` take them
+    say("""4. A long job of `speech` borrows 4 cores that are guaranteed to `vision`. Two workers of `vision` take them
         back: the borrower is told to make room, keeps where it is, waits again, and goes on there.""")
     long = create(
         "job submit --name long -q speech --cpu 16 --mem 64Mi -e STEPS=1000 "
@@ -100,8 +78,6 @@ def preemption() -> None:
 
 def main() -> None:
     print("\n== Jobs: programs run, talk, make room and go on ==", flush=True)
-    clear()
-    files()
     single()
     together()
     servers()

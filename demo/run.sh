@@ -31,6 +31,7 @@ trap 'exit 130' INT
 
 pf up
 python demo/queues.py
+python demo/pipelines.py
 python demo/jobs.py
 status=0
 PYTHONPATH=demo python -m teams || status=$?
@@ -39,6 +40,8 @@ cat <<END
 
 Look further:
   export PATH="$PWD/.venv/bin:\$PATH" PF_DATA="$PF_DATA" PADDLEFLOW_CONFIG="$PADDLEFLOW_CONFIG"
+  paddleflow run list            # the runs again; run show, events, logs RUNID
+  paddleflow run create -yr examples/train/run.yaml -p count=500 --watch
   paddleflow job submit --cpu 100m --wait -- echo hello
   paddleflow job create examples/ring.yaml --wait    # examples/README.md says more
   paddleflow job list            # the jobs again; job show, tasks, events, logs JOBID
@@ -51,7 +54,7 @@ Look further:
   pf status                      # what runs, and what it costs
   pf down                        # stop it
 
-docs/quickstart.md goes on from here; docs/howto/jobs.md explains jobs, docs/howto/quota-trees.md the tree,
-docs/howto/admission.md who may start.
+docs/tutorial.md goes on from here; docs/howto/pipelines.md explains pipelines, docs/howto/jobs.md jobs,
+docs/howto/quota-trees.md the tree, docs/howto/admission.md who may start.
 END
 exit "$status"

@@ -13,7 +13,7 @@ from support.repository import ROOT
 FOLDER = ROOT / "examples"
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(240)
 def test_the_examples_run() -> None:
     with data_folder() as made:
         here = made.folder / "examples"
@@ -26,4 +26,5 @@ def test_the_examples_run() -> None:
 def test_every_example_stands_in_the_page() -> None:
     page = (FOLDER / "README.md").read_text()
     files = [path.name for path in FOLDER.iterdir() if path.suffix in {".py", ".yaml"}]
-    assert [name for name in files if f"`{name}`" not in page] == []
+    pipelines = [f"{path.parent.name}/{path.name}" for path in FOLDER.glob("*/run.yaml")]
+    assert [name for name in files + pipelines if f"`{name}`" not in page] == []
