@@ -171,3 +171,12 @@ def test_what_was_left_out_stays_so_if_memory_is_lost_at_the_end_of_a_run(kept: 
             world.step()
     assert world.launched == [("a", 1), ("post_process/mail", 1), ("on_exit/late", 1)]
     assert world.run.life.state is RunState.FAILED
+
+
+def test_what_was_left_out_of_a_loop_is_known_when_memory_is_lost_later() -> None:
+    post = step("mail", kind=Kind.POST_PROCESS)
+    world = World(plan(step("a", loop=(1, 2, 3), condition="bad"), post_process=post)).begin()
+    assert world.states["a"] is F
+    world.crash()
+    assert ended(world) == (RunState.FAILED, {"a": F, "post_process/mail": S})
+    assert world.run.life.steps.cancelled == 2
