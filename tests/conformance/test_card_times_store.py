@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -220,7 +221,7 @@ def test_two_times_come_to_their_whole_and_groups_to_theirs(
 @given(SPANS, st.sampled_from(Group))
 async def test_all_stores_tell_what_the_arithmetic_says(kept: Kept, spans: list[Span], group: Group) -> None:
     database, _, store = kept
-    tag = f"h{id(spans)}-{len(spans)}"
+    tag = f"h{uuid4().hex}"
     mine = [Span(**{**{name: getattr(each, name) for name in Span.__slots__}, "owner": tag}) for each in spans]
     await hold(kept, *mine)
     query = CardQuery(group=group, start=NOW - 5 * HOUR, end=NOW + 9 * HOUR, users=frozenset({tag}))
