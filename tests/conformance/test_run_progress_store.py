@@ -87,6 +87,9 @@ async def test_progress_is_told_of_each_component_that_is_asked_for(kept: Kept) 
     assert await store.progress(database.newest, "run-1", PLACES) == PROGRESS
     assert await store.progress(database.newest, "run-1", {}) == {}
     assert [name for name, each in PROGRESS.items() if each.is_over] == ["a", "d.s", "zero"]
+    running = await store.running(database.newest, "run-1", [1, 2])
+    assert [each.path for each in running] == ["d", "d[1]"]
+    assert await store.running(database.newest, "run-1", [0, 2, 9]) == []
     below = await store.nodes(database.newest, "run-1", NodeFilter(below="d.s"), BEGINNING, 10)
     assert [each.path for each in below] == ["d.s", "d.s[1]"]
 

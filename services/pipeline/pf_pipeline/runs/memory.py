@@ -61,6 +61,10 @@ class MemoryRunStore:
     async def loops(self, view: View, run: str) -> Mapping[str, Loop]:
         return {path: loop for (of, path), loop in tables(view).table("loops").items() if of == run}
 
+    async def running(self, view: View, run: str, places: Collection[int]) -> Sequence[Node]:
+        nodes = [node for (of, _), node in tables(view).table("nodes").items() if of == run]
+        return sorted((node for node in nodes if node.place in places and node.state is NodeState.RUNNING), key=_place)
+
     async def progress(self, view: View, run: str, components: Mapping[str, int]) -> Mapping[str, Progress]:
         nodes: dict[tuple[str, str], Node] = tables(view).table("nodes")
         loops = await self.loops(view, run)

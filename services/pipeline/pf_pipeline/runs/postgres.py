@@ -109,6 +109,10 @@ class PostgresRunStore:
         found = await rows(view).fetch(self._sql["loops"], run)
         return {row["path"]: Loop(run=run, path=row["path"], items=_items(row["items"])) for row in found}
 
+    async def running(self, view: View, run: str, places: Collection[int]) -> Sequence[Node]:
+        found = await rows(view).fetch(self._sql["running"], run, list(places))
+        return [node_of(row["body"]) for row in found]
+
     async def progress(self, view: View, run: str, components: Mapping[str, int]) -> Mapping[str, Progress]:
         over = sorted(NODE_OVER)
         found = await rows(view).fetch(self._sql["progress"], run, list(components), list(components.values()), over)

@@ -70,6 +70,9 @@ class RunStore(Protocol):
     async def loops(self, view: View, run: str) -> Mapping[str, Loop]:
         """What components of a run are repeated for, by path."""
 
+    async def running(self, view: View, run: str, places: Collection[int]) -> Sequence[Node]:
+        """Nodes at places that run, in their order."""
+
     async def progress(self, view: View, run: str, components: Mapping[str, int]) -> Mapping[str, Progress]:
         """How far components are, by the paths of their first iterations; given with their places."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pf_pipeline.documents.model import Strategy
@@ -65,6 +65,18 @@ def phase_frame(plan: Plan, phase: Phase, *, good: bool) -> Frame:
     elif phase is Phase.EXIT:
         planned = {each.name: each for each in plan.on_exit if is_wanted(each, good=good)}
     return Frame(PREFIXES[phase], PREFIXES[phase], KINDS[phase], planned)
+
+
+def dag_paths(plan: Plan) -> Iterator[str]:
+    """The paths of all DAGs, without iterations."""
+    return _dag_paths("", plan.entry_points)
+
+
+def _dag_paths(prefix: str, level: Mapping[str, Planned]) -> Iterator[str]:
+    for name, planned in level.items():
+        if isinstance(planned, PlannedDag):
+            yield f"{prefix}{name}"
+            yield from _dag_paths(f"{prefix}{name}.", planned.children)
 
 
 def dag_frames(plan: Plan, nodes: Iterable[Node]) -> Iterable[Frame]:

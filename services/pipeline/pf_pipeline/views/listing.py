@@ -22,6 +22,7 @@ from pf_pipeline.views.frames import (
     asked,
     components,
     dag_frames,
+    dag_paths,
     is_halting,
     node_of,
     phase_frame,
@@ -29,7 +30,7 @@ from pf_pipeline.views.frames import (
 )
 
 PAGE = 1000
-"""Components that are looked at together, and nodes that are read together."""
+"""Components that are looked at together."""
 BAD = frozenset({NodeState.FAILED, NodeState.TERMINATED})
 
 
@@ -81,13 +82,14 @@ class Listing:
         plan = self.language.plan(run.order)
         places = places_of(plan)
         phase = await self._phase(view, run, plan, places)
-        first_bad = next(iter(await self.store.nodes(view, run.id, NodeFilter(states=BAD), BEGINNING, 1)), None)
+        first_bad = await self._first_bad(view, run)
         if is_halting(run, plan, phase, first_bad):
             return Opened()
         good = (first_bad is None or first_bad.kind is Kind.EXIT_HANDLER) and not run.life.steps.cancelled
         top = phase_frame(plan, phase, good=good)
-        inside = dag_frames(plan, await self._running(view, run)) if phase is Phase.MAIN else ()
-        return Opened([top, *inside], places)
+        dags = [places[path] for path in dag_paths(plan)] if phase is Phase.MAIN else []
+        running = await self.store.running(view, run.id, dags) if dags else []
+        return Opened([top, *dag_frames(plan, running)], places)
 
     async def _unbegun(self, view: View, run: Run, chosen: NodeFilter, after: Place, limit: int) -> Sequence[Node]:
         if run.life.state in RUN_OVER or (chosen.states and NodeState.PENDING not in chosen.states):
@@ -131,14 +133,12 @@ class Listing:
                 return phase
         return Phase.MAIN
 
-    async def _running(self, view: View, run: Run) -> Sequence[Node]:
-        found: list[Node] = []
-        after = BEGINNING
-        running = NodeFilter(states=frozenset({NodeState.RUNNING}))
-        while page := await self.store.nodes(view, run.id, running, after, PAGE):
-            found += page
-            after = place_of(page[-1])
-        return found
+    async def _first_bad(self, view: View, run: Run) -> Node | None:
+        """The first node that failed or was stopped, in the order of the document."""
+        steps = run.life.steps
+        if not steps.failed and not steps.cancelled:
+            return None
+        return next(iter(await self.store.nodes(view, run.id, NodeFilter(states=BAD), BEGINNING, 1)), None)
 
 
 def _most(progress: Progress) -> int:

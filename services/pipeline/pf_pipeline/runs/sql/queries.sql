@@ -129,24 +129,34 @@ select body from nodes where run = $1 and path = $2
 select path, items from loops where run = $1
 
 -- progress --
--- Of iterations that are numbered from 0 without a gap each has as many before it as its number says.
+-- Of iterations that are numbered from 0 without a gap the last one tells how many there are. Where there is a gap, each
+-- before it has as many before it as its number says.
 with asked as (
     select path, place from unnest($2::text[], $3::integer[]) as given (path, place)
-), kept as (
-    select asked.path, nodes.iteration, nodes.state,
-        row_number() over (partition by asked.path order by nodes.iteration) - 1 as before
+), counted as (
+    select asked.path, asked.place, count(*) as kept, count(*) filter (where state = any ($4)) as over,
+        max(iteration) + 1 as numbered
     from asked join nodes
         on nodes.run = $1 and nodes.place = asked.place
         and (nodes.path = asked.path or starts_with(nodes.path, asked.path || '['))
-), counted as (
-    select path, count(*) as kept, count(*) filter (where state = any ($4)) as over,
-        coalesce(min(before) filter (where before <> iteration), count(*)) as gap
-    from kept
-    group by path
+    group by asked.path, asked.place
 )
-select asked.path, coalesce(kept, 0) as kept, coalesce(over, 0) as over, coalesce(gap, 0) as gap,
+select asked.path, coalesce(kept, 0) as kept, coalesce(over, 0) as over,
+    case when kept is null then 0 when kept = numbered then kept else (
+        select min(before)
+        from (
+            select iteration, row_number() over (order by iteration) - 1 as before
+            from nodes
+            where run = $1 and place = asked.place
+                and (path = asked.path or starts_with(path, asked.path || '['))
+        ) as kept_ones
+        where before <> iteration
+    ) end as gap,
     (select jsonb_array_length(items) from loops where loops.run = $1 and loops.path = asked.path) as items
 from asked left join counted using (path)
+
+-- running --
+select body from nodes where run = $1 and place = any ($2) and state = 'running' order by place, iteration, path
 
 -- standings --
 select place, state, count(*) as number, count(*) filter (where body -> 'cache' ->> 'run' <> '') as cached,
