@@ -12,6 +12,7 @@ from paddleflow.problems import (
     DocumentInvalid,
     DocumentUnreadable,
     EtagMismatch,
+    FailedPrecondition,
     FilesystemNotFound,
     FilesystemNotGranted,
     InvalidArgument,
@@ -250,7 +251,7 @@ async def test_why_a_file_cannot_be_read_is_told(site: PipelineSite) -> None:
     for path, why in {
         "": "run.yaml",
         "binary": "no text in UTF-8: see byte 6",
-        "large": "at most 4194304",
+        "large": "at most 4128768",
         "out": "out",
         ".": "cannot be read",
     }.items():
@@ -328,6 +329,17 @@ async def test_a_document_is_drawn(site: PipelineSite) -> None:
     request.form = 9  # type: ignore[assignment]  # a form that a newer client may know
     with pytest.raises(InvalidArgument):
         await call(request)
+
+
+async def test_what_no_message_holds_is_refused_in_words(site: PipelineSite) -> None:
+    # Each tab becomes two letters there.
+    tabs = "\t" * 2_500_000
+    document = f"name: long\nentry_points: {{a: {{command: 'x{tabs}x'}}}}\n"
+    request = pb.ExportDocumentRequest(source=pb.Source(document=document), target=pb.EXPORT_TARGET_ARGO)
+    with pytest.raises(FailedPrecondition, match="a message holds 4128768"):
+        await site.caller("alice")(request)
+    with pytest.raises(InvalidArgument, match="at most 4128768 bytes"):
+        await create(site.caller("alice"), SOUP + "#" * 4_128_768)
 
 
 async def test_a_document_is_written_for_other_systems(site: PipelineSite) -> None:

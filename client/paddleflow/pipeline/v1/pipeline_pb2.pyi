@@ -110,7 +110,7 @@ class Source(_message.Message):
     PATH_FIELD_NUMBER: _builtins.int
     FILESYSTEM_FIELD_NUMBER: _builtins.int
     document: _builtins.str
-    """The document itself, as YAML or as JSON. At most 4 MiB."""
+    """The document itself, as YAML or as JSON. At most 4 MiB less 64 KiB, so that a message holds it with all that goes with it."""
     pipeline_id: _builtins.str
     """A pipeline that is kept."""
     pipeline_version: _builtins.int

@@ -209,7 +209,11 @@ class PipelineServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def DrawDocument(self, request, context):
-        """DrawDocument draws the graph of a document. Idempotent. Fails like CreatePipeline, without keeping anything.
+        """DrawDocument draws the graph of a document. Idempotent. Fails like CreatePipeline, without keeping anything, and:
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | the drawing is larger than a message | FAILED_PRECONDITION | FAILED_PRECONDITION | draw a part of the document |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

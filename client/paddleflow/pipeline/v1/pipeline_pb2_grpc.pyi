@@ -108,7 +108,12 @@ class PipelineServiceStub:
     | the document cannot be read | FAILED_PRECONDITION | DOCUMENT_UNREADABLE | do what the message says |
     """
     DrawDocument: _grpc.UnaryUnaryMultiCallable[_pipeline_pb2.DrawDocumentRequest, _pipeline_pb2.DrawDocumentResponse]
-    """DrawDocument draws the graph of a document. Idempotent. Fails like CreatePipeline, without keeping anything."""
+    """DrawDocument draws the graph of a document. Idempotent. Fails like CreatePipeline, without keeping anything, and:
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | the drawing is larger than a message | FAILED_PRECONDITION | FAILED_PRECONDITION | draw a part of the document |
+    """
     ExportDocument: _grpc.UnaryUnaryMultiCallable[_pipeline_pb2.ExportDocumentRequest, _pipeline_pb2.ExportDocumentResponse]
     """ExportDocument writes a document for another system, and says of each thing in it whether it means exactly the same there. Idempotent. Fails like DrawDocument, and:
 
@@ -198,7 +203,12 @@ class PipelineServiceAsyncStub(PipelineServiceStub):
     | the document cannot be read | FAILED_PRECONDITION | DOCUMENT_UNREADABLE | do what the message says |
     """
     DrawDocument: _aio.UnaryUnaryMultiCallable[_pipeline_pb2.DrawDocumentRequest, _pipeline_pb2.DrawDocumentResponse]  # type: ignore[assignment]
-    """DrawDocument draws the graph of a document. Idempotent. Fails like CreatePipeline, without keeping anything."""
+    """DrawDocument draws the graph of a document. Idempotent. Fails like CreatePipeline, without keeping anything, and:
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | the drawing is larger than a message | FAILED_PRECONDITION | FAILED_PRECONDITION | draw a part of the document |
+    """
     ExportDocument: _aio.UnaryUnaryMultiCallable[_pipeline_pb2.ExportDocumentRequest, _pipeline_pb2.ExportDocumentResponse]  # type: ignore[assignment]
     """ExportDocument writes a document for another system, and says of each thing in it whether it means exactly the same there. Idempotent. Fails like DrawDocument, and:
 
@@ -345,7 +355,12 @@ class PipelineServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _pipeline_pb2.DrawDocumentRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_pipeline_pb2.DrawDocumentResponse, _abc.Awaitable[_pipeline_pb2.DrawDocumentResponse]]:
-        """DrawDocument draws the graph of a document. Idempotent. Fails like CreatePipeline, without keeping anything."""
+        """DrawDocument draws the graph of a document. Idempotent. Fails like CreatePipeline, without keeping anything, and:
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | the drawing is larger than a message | FAILED_PRECONDITION | FAILED_PRECONDITION | draw a part of the document |
+        """
 
     @_abc_1.abstractmethod
     def ExportDocument(

@@ -43,8 +43,10 @@ def svg(picture: Picture) -> str:
 
 
 def _area(found: Area, x: float, y: float, *, dashed: bool) -> Iterator[str]:
-    for points in found.edges:
-        yield _edge([(x + across, y + down) for across, down in points])
+    if found.edges:
+        yield '<g fill="none" stroke="#57606a" marker-end="url(#arrow)">'
+        yield from (_edge([(x + across, y + down) for across, down in points]) for points in found.edges)
+        yield "</g>"
     for placed in found.boxes:
         yield from _box(placed, x + placed.x, y + placed.y, dashed=dashed)
 
@@ -60,7 +62,7 @@ def _edge(points: list[Point]) -> str:
         elif _n(across) != _n(x):
             path += f"H{_n(across)}"
         x, y = across, down
-    return f'<path d="{path}" fill="none" stroke="#57606a" marker-end="url(#arrow)"/>'
+    return f'<path d="{path}"/>'
 
 
 def _box(placed: Placed, x: float, y: float, *, dashed: bool) -> Iterator[str]:

@@ -9,13 +9,12 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.struct_pb2 import Value as AnyValue
 
 from paddleflow.pipeline.v1 import pipeline_pb2 as pb
-from paddleflow.problems import InvalidArgument, PermissionDenied, Violation
+from paddleflow.problems import FailedPrecondition, InvalidArgument, PermissionDenied, Violation
 from pf_kit.events import Fact
 from pf_kit.fields import one_line, require, shown, within
 from pf_kit.principal import Principal, PrincipalKind
 from pf_kit.wire import CHANGE_KINDS, timestamp
 from pf_pipeline.documents.findings import Problem
-from pf_pipeline.documents.reading import LIMITS
 from pf_pipeline.pipelines.domain import (
     Pipeline,
     PipelineChanged,
@@ -25,7 +24,7 @@ from pf_pipeline.pipelines.domain import (
     owner_violations,
 )
 from pf_pipeline.pipelines.ports import Difference, Exported, Fidelity, Form, Target
-from pf_pipeline.pipelines.sources import Source
+from pf_pipeline.pipelines.sources import LONGEST, Source
 from pf_pipeline.plans.requests import Given
 
 EVENT = pb.PipelineEvent.DESCRIPTOR.full_name
@@ -70,9 +69,18 @@ def problem_message(problem: Problem) -> pb.Problem:
     return pb.Problem(path=problem.path, message=problem.message, line=problem.line, column=problem.column)
 
 
+def sendable(text: str, what: str) -> str:
+    """The text. Raises FailedPrecondition if no message holds it."""
+    if (size := len(text.encode())) > LONGEST:
+        raise FailedPrecondition(f"the {what} has {size} bytes, and a message holds {LONGEST}; leave out a part")
+    return text
+
+
 def exported_message(exported: Exported) -> pb.ExportDocumentResponse:
     return pb.ExportDocumentResponse(
-        text=exported.text, file_name=exported.file_name, findings=map(_finding_message, exported.differences)
+        text=sendable(exported.text, "export"),
+        file_name=exported.file_name,
+        findings=map(_finding_message, exported.differences),
     )
 
 
@@ -99,9 +107,9 @@ def source_of(message: pb.Source) -> Source:
 
 
 def _size_violations(document: str) -> list[Violation]:
-    if len(document.encode()) <= LIMITS.bytes:
+    if len(document.encode()) <= LONGEST:
         return []
-    return [Violation("source.document", f"must have at most {LIMITS.bytes} bytes")]
+    return [Violation("source.document", f"must have at most {LONGEST} bytes")]
 
 
 def user_of(caller: Principal, field: str) -> str:

@@ -21,6 +21,7 @@ from pf_pipeline.pipelines.convert import (
     parameters_of,
     pipeline_message,
     problem_message,
+    sendable,
     source_of,
     target_of,
     user_of,
@@ -178,7 +179,8 @@ class PipelineServicer(pipeline_pb2_grpc.PipelineServiceServicer):
     async def DrawDocument(self, request: pb.DrawDocumentRequest, _context: object) -> pb.DrawDocumentResponse:
         view, user, form = self._database.newest, user_of(current_call().principal, "source"), form_of(request.form)
         plan = await self._judging.plan(view, user, source_of(request.source), {})
-        return pb.DrawDocumentResponse(drawing=await asyncio.to_thread(self._drawing, plan, form))
+        drawing = await asyncio.to_thread(self._drawing, plan, form)
+        return pb.DrawDocumentResponse(drawing=sendable(drawing, "drawing"))
 
     async def ExportDocument(self, request: pb.ExportDocumentRequest, _context: object) -> pb.ExportDocumentResponse:
         view, user, target = (

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from paddleflow.problems import InvalidArgument, PipelineNotFound, PipelineVersionNotFound, Violation
 from pf_kit.fields import shown
 from pf_kit.unit import View
-from pf_pipeline.documents.reading import LIMITS
 from pf_pipeline.pipelines.domain import Pipeline, PipelineVersion, number_of
 from pf_pipeline.pipelines.ports import Filesystems
 from pf_pipeline.pipelines.store import PipelineStore
 
 USUAL_PATH = "./run.yaml"
+LONGEST = 4 * 2**20 - 64 * 1024
+"""Bytes of a document, of a drawing and of an export: a message holds 4 MiB with all that goes with them."""
 ROOT = "root"
 """The user that sees everything."""
 
@@ -71,7 +72,7 @@ class Documents:
             raise InvalidArgument.of(Violation("source.filesystem", message))
         path = source.path or USUAL_PATH
         filesystem_id = await self._filesystems.find(user, source.filesystem)
-        text = await self._filesystems.text(user, filesystem_id, path, LIMITS.bytes)
+        text = await self._filesystems.text(user, filesystem_id, path, LONGEST)
         return Given(text=text, path=path)
 
 
