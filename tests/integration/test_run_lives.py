@@ -163,6 +163,34 @@ async def test_a_run_that_failed_is_tried_again_from_where_it_broke(
         await pipeline_site.root(run_pb2.RetryRunRequest(id=again.id))
 
 
+async def test_of_a_loop_runs_again_what_failed_whichever_iteration_it_was(
+    pipeline_site: PipelineSite, tmp_path: Path
+) -> None:
+    disk = await pipeline_site.filesystem(tmp_path / "disk")
+    run = await pipeline_site.run(
+        document("""
+            failure_options: {strategy: continue}
+            entry_points:
+              layers:
+                loop_argument: [eggs, flour]
+                command: "echo {{PF_LOOP_ARGUMENT}} >> done; test {{PF_LOOP_ARGUMENT}} = flour -o -e eggs"
+              none: {loop_argument: [], command: "true"}
+              sugar: {deps: none, command: "echo sugar >> done"}
+              cake: {deps: layers, command: "echo cake >> done"}
+        """),
+        filesystem=disk,
+    )
+    assert (await pipeline_site.over(run.id)).state == FAILED
+    (tmp_path / "disk" / "eggs").touch()
+    again = (await pipeline_site.root(run_pb2.RetryRunRequest(id=run.id))).run
+    assert (await pipeline_site.over(again.id)).state == SUCCEEDED
+    assert sorted((tmp_path / "disk/done").read_text().split()) == ["cake", "eggs", "eggs", "flour", "sugar"]
+    whole = (await pipeline_site.root(run_pb2.RetryRunRequest(id=again.id, **{"from": ["layers"]}))).run
+    assert (await pipeline_site.over(whole.id)).state == SUCCEEDED
+    words = sorted((tmp_path / "disk/done").read_text().split())
+    assert words == ["cake", "cake", "eggs", "eggs", "eggs", "flour", "flour", "sugar"]
+
+
 async def test_a_stop_ends_what_runs_and_then_tidies_up(pipeline_site: PipelineSite) -> None:
     run = await pipeline_site.run(
         document("""

@@ -200,6 +200,11 @@ class Node:
         """What its jobs are called."""
         return job_name(self.run, self.name, self.iteration)
 
+    @property
+    def first_path(self) -> str:
+        """The path of iteration 0."""
+        return self.path.removesuffix(f"[{self.iteration}]") if self.iteration else self.path
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from paddleflow.problems import NodeNotFound, RunStateConflict
 from pf_kit.unit import Change, View
-from pf_pipeline.plans.domain import Plan, Planned, PlannedDag
+from pf_pipeline.plans.domain import Planned, PlannedDag
 from pf_pipeline.plans.requests import Given
 from pf_pipeline.runs.domain import CacheTrace, Loop, Node, NodeFilter, Order, Run, RunLife, Waiting
 from pf_pipeline.runs.service import Runs
@@ -59,9 +60,9 @@ class Retrying:
         nodes = {node.path: node for node in await self._nodes(view, run.id)}
         if unknown := sorted(again.nodes - nodes.keys()):
             raise NodeNotFound(f"run {run.id!r} has no node {unknown[0][:200]!r}")
-        kept = _kept(plan, nodes, again.nodes)
-        loops = await self.store.loops(view, run.id)
-        return Draft(order, kept, [loops[node.path] for node in kept if node.path in loops])
+        whole = _Whole(nodes, await self.store.loops(view, run.id), again.nodes)
+        whole.walk(plan.entry_points, "")
+        return Draft(order, whole.kept_nodes(), whole.kept_loops())
 
     async def create(self, change: Change, run: Run, draft: Draft) -> Run:
         """Keeps the new run, which begins at once."""
@@ -89,13 +90,6 @@ def _require_over(run: Run, again: Again) -> None:
         raise RunStateConflict(f"run {run.id!r} has {state}; name the nodes that are to run again")
 
 
-def _kept(plan: Plan, nodes: Mapping[str, Node], again: Collection[str]) -> Sequence[Node]:
-    """The nodes that are taken over, with the DAGs that they are in."""
-    whole = _Whole(nodes, again)
-    whole.walk(plan.entry_points, "", again_above=False)
-    return [_as_kept(node) for node in nodes.values() if node.path in whole.kept]
-
-
 def _as_kept(node: Node) -> Node:
     """A DAG in which something runs again goes on; all else stays as it ended."""
     if node.state in NODE_GOOD:
@@ -115,42 +109,68 @@ class _Whole:
     """Finds what is taken over."""
 
     nodes: Mapping[str, Node]
+    loops: Mapping[str, Loop]
     again: Collection[str]
     kept: set[str] = field(default_factory=set)
+    """Paths of nodes, with the DAGs that they are in."""
+    empty: set[str] = field(default_factory=set)
+    """Paths of loops that have no items."""
+    inside: Mapping[str, Sequence[str]] = field(init=False)
+    """Paths of the nodes in each DAG."""
 
-    def walk(self, planned: Mapping[str, Planned], prefix: str, *, again_above: bool) -> None:
+    def __post_init__(self) -> None:
+        inside: defaultdict[str, list[str]] = defaultdict(list)
+        for node in self.nodes.values():
+            inside[node.parent].append(node.path)
+        self.inside = inside
+
+    def kept_nodes(self) -> Sequence[Node]:
+        return [_as_kept(node) for node in self.nodes.values() if node.path in self.kept]
+
+    def kept_loops(self) -> Sequence[Loop]:
+        """Loops of which an iteration is taken over: their items stay what they were, whatever runs again."""
+        firsts = {self.nodes[path].first_path for path in self.kept} | self.empty
+        return [loop for path, loop in self.loops.items() if path in firsts]
+
+    def walk(self, planned: Mapping[str, Planned], prefix: str) -> None:
         """Looks at the components of one iteration of a DAG; whoever depends on one that runs again runs again."""
         fresh: set[str] = set()
         for name in _ordered(planned):
             each = planned[name]
-            late = again_above or any(dep in fresh for dep in each.deps)
+            late = any(dep in fresh for dep in each.deps)
             if not self._keep(each, f"{prefix}{name}", late=late):
                 fresh.add(name)
 
     def _keep(self, planned: Planned, path: str, *, late: bool) -> bool:
         """Takes over the iterations of a component that went well; true if none of it runs again."""
-        iterations = self._iterations(path)
-        done = [self._keep_one(planned, node, late=late) for node in iterations]
-        return bool(done) and all(done)
-
-    def _keep_one(self, planned: Planned, node: Node, *, late: bool) -> bool:
-        if late or node.path in self.again:
+        if late or path in self.again:
             return False
-        inside = [path for path in self.again if path.startswith(f"{node.path}.")]
-        good = node.state in NODE_GOOD and not inside
+        iterations = self._iterations(path)
+        if not iterations:
+            self.empty.add(path)
+        done = [node is not None and self._keep_one(planned, node) for node in iterations]
+        return all(done)
+
+    def _keep_one(self, planned: Planned, node: Node) -> bool:
+        if node.path in self.again:
+            return False
+        good = node.state in NODE_GOOD and not any(path.startswith(f"{node.path}.") for path in self.again)
         if good:
-            self.kept |= {path for path in self.nodes if path == node.path or path.startswith(f"{node.path}.")}
+            self._keep_whole(node.path)
         elif isinstance(planned, PlannedDag) and node.start_time is not None:
             self.kept.add(node.path)
-            self.walk(planned.children, f"{node.path}.", again_above=False)
+            self.walk(planned.children, f"{node.path}.")
         return good
 
-    def _iterations(self, path: str) -> Sequence[Node]:
-        first = self.nodes.get(path)
-        if first is None:
-            return []
-        paths = [path, *(f"{path}[{at}]" for at in range(1, max(first.iterations, 1)))]
-        return [self.nodes[each] for each in paths if each in self.nodes]
+    def _keep_whole(self, path: str) -> None:
+        self.kept.add(path)
+        for child in self.inside.get(path, ()):
+            self._keep_whole(child)
+
+    def _iterations(self, path: str) -> Sequence[Node | None]:
+        """The iterations of a component; None for one that has not begun."""
+        count = len(self.loops[path].items) if path in self.loops else 1
+        return [self.nodes.get(f"{path}[{at}]" if at else path) for at in range(count)]
 
 
 def _ordered(planned: Mapping[str, Planned]) -> Sequence[str]:

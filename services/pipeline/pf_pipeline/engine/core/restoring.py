@@ -59,7 +59,7 @@ def _first_failure(state: State, nodes: Iterable[Node]) -> str:
 def _by_component(nodes: Iterable[Node]) -> Rows:
     found: dict[str, list[Node]] = defaultdict(list)
     for node in nodes:
-        found[node.path.removesuffix(f"[{node.iteration}]") if node.iteration else node.path].append(node)
+        found[node.first_path].append(node)
     return found
 
 
