@@ -150,3 +150,17 @@ def test_steps_are_counted() -> None:
     ended(world)
     counts = world.run.life.steps
     assert (counts.succeeded, counts.skipped, counts.waiting, counts.running) == (4, 2, 0, 0)
+
+
+@pytest.mark.parametrize("crash_at", range(3))
+def test_what_a_failure_left_out_stays_out_whoever_makes_the_run_anew_at_its_end(crash_at: int) -> None:
+    post = step("post", kind=Kind.POST_PROCESS)
+    loop = step("a", loop=(1, 2, 3))
+    world = World(plan(loop, parallelism=1, post_process=post), fails("a")).begin()
+    while "post_process/post" not in world.states:
+        world.step()
+    for _ in range(crash_at):
+        world.crash()
+    world.finish()
+    assert (world.run.life.state, world.states) == (RunState.FAILED, {"a": F, "post_process/post": S})
+    assert world.run.life.steps.cancelled == 2

@@ -77,13 +77,23 @@ def _phases(rows: Rows) -> Iterable[Phase]:
 
 def _restore_phase(state: State, phase: Phase, rows: Rows, loops: Mapping[str, Loop]) -> None:
     if state.frame is not None:
-        state.seen.update(member.state for member in state.frame.members.values())
+        _leave_phase(state, state.frame)
     planned = machine.planned_of(state, phase)
     state.phase = phase
     state.frame = machine.new_frame(state, phase)
     count(state, waiting=sum(map(steps_in, planned.values())))
     opening.fill(state, state.frame, planned)
     _restore_frame(state, state.frame, rows, loops)
+
+
+def _leave_phase(state: State, frame: Frame) -> None:
+    """A later phase has begun: what had not begun of this one never will."""
+    for member in frame.members.values():
+        if member.state is NodeState.PENDING:
+            ending.leave_out(state, member)
+            member.state = ending.joint(member.over)
+    state.startable.clear()
+    state.seen.update(member.state for member in frame.members.values())
 
 
 def _restore_frame(state: State, frame: Frame, rows: Rows, loops: Mapping[str, Loop]) -> None:
