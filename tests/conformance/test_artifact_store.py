@@ -25,6 +25,7 @@ from pf_pipeline.artifacts.domain import (
     Use,
     WorkKey,
 )
+from pf_pipeline.owners import Owner
 from support.artifact_stores import Kept, opened_store
 
 MADE = datetime(2030, 1, 1, tzinfo=UTC)
@@ -134,8 +135,8 @@ async def test_events_are_found_by_what_they_are_about(kept: Kept) -> None:
     assert await nodes(path_prefixes=("runs/2/a%", "runs/2/aXb")) == []
     assert await nodes(since=later) == [third]
     assert await nodes(until=later) == [second, first]
-    assert await nodes(seen_by="bob") == [third]
-    assert await nodes(owners=("ada",), seen_by="bob") == []
+    assert await nodes(seen_by=Owner("bob")) == [third]
+    assert await nodes(owners=("ada",), seen_by=Owner("bob")) == []
     page = await store.events(database.newest, EventFilter(), 0, 2)
     assert [each.key.node for each in await store.events(database.newest, EventFilter(), page[-1].number, 2)] == ["a"]
 
@@ -152,12 +153,12 @@ async def test_events_are_found_by_places_and_by_nodes(kept: Kept) -> None:
     )
     view, q, p = database.newest, Place("fs-ada-data", "q"), Place("fs-ada-data", "p")
 
-    async def at(*places: Place, use: Use = Use.OUTPUT, seen_by: str | None = None, limit: int = 10) -> list[str]:
+    async def at(*places: Place, use: Use = Use.OUTPUT, seen_by: Owner | None = None, limit: int = 10) -> list[str]:
         return [each.key.run for each in await store.events_at(view, places, use, seen_by, limit)]
 
     assert await at(q, p) == ["r3", "r1"]
     assert await at(q, p, limit=1) == ["r3"]
-    assert await at(q, p, seen_by="ada") == ["r1"]
+    assert await at(q, p, seen_by=Owner("ada")) == ["r1"]
     assert await at(q, use=Use.INPUT) == ["r1"]
     assert await at(Place("fs-ada-more", "p")) == ["r2"]
     assert await at() == []
@@ -209,7 +210,7 @@ async def test_results_are_found_by_what_they_are_about(kept: Kept) -> None:
     assert await numbers(owners=("bob",)) == [second.number]
     assert await numbers(filesystems=("data",)) == [first.number]
     assert await numbers(runs=("r1",)) == [first.number]
-    assert await numbers(seen_by="bob") == [second.number]
+    assert await numbers(seen_by=Owner("bob")) == [second.number]
     assert [each.number for each in await store.results(database.newest, ResultFilter(), second.number, 10)] == [
         first.number
     ]

@@ -13,6 +13,7 @@ from paddleflow.problems import PipelineExists
 from pf_kit.clock import SystemClock
 from pf_kit.memory import MemoryDatabase
 from pf_kit.unit import Database
+from pf_pipeline.owners import Owner
 from pf_pipeline.pipelines.convert import encode
 from pf_pipeline.pipelines.domain import Pipeline, PipelineFilter, PipelineVersion
 from pf_pipeline.pipelines.memory import MemoryPipelineStore
@@ -88,8 +89,8 @@ async def test_they_are_listed_newest_first_a_page_at_a_time(kept: Kept) -> None
     assert await names(kept, PipelineFilter(), before=made[1].number) == ["alice/a"]
     assert await names(kept, PipelineFilter(owners=frozenset({"alice"}))) == ["alice/c", "alice/a"]
     assert await names(kept, PipelineFilter(names=frozenset({"a", "b"}))) == ["bobby/b", "alice/a"]
-    assert await names(kept, PipelineFilter(seen_by="bobby")) == ["bobby/b"]
-    assert await names(kept, PipelineFilter(owners=frozenset({"alice"}), seen_by="bobby")) == []
+    assert await names(kept, PipelineFilter(seen_by=Owner("bobby"))) == ["bobby/b"]
+    assert await names(kept, PipelineFilter(owners=frozenset({"alice"}), seen_by=Owner("bobby"))) == []
 
 
 async def test_each_change_has_a_higher_number(kept: Kept) -> None:

@@ -15,6 +15,7 @@ from pf_kit.memory import MemoryDatabase
 from pf_kit.unit import Database
 from pf_pipeline.artifacts.memory import MemoryArtifactStore
 from pf_pipeline.artifacts.service import Traces
+from pf_pipeline.owners import Owner
 from pf_pipeline.runs.convert import encode_run
 from pf_pipeline.runs.domain import Order, RunChanged, Source, Wanted
 from pf_pipeline.runs.memory import MemoryRunStore
@@ -66,8 +67,10 @@ def an_order(schedule: str) -> Order:
 async def test_many_runs_are_kept_as_one_would_be(kept: Kept) -> None:
     database, store, runs = kept
     async with database.change() as change:
-        alone = await runs.create(change, "alice", an_order("schedule-1"))
-        many = await runs.create_all(change, [("alice", an_order("schedule-1")), ("bobby", an_order("schedule-2"))])
+        alone = await runs.create(change, Owner("alice"), an_order("schedule-1"))
+        many = await runs.create_all(
+            change, [(Owner("alice"), an_order("schedule-1")), (Owner("bobby"), an_order("schedule-2"))]
+        )
     assert [run.owner for run in many] == ["alice", "bobby"]
     assert [run.id for run in many] == ["run-000002", "run-000003"]
     assert alone.number < many[0].number < many[1].number
@@ -85,7 +88,7 @@ async def test_many_runs_are_kept_as_one_would_be(kept: Kept) -> None:
 async def test_runs_that_were_passed_over_never_begin(kept: Kept) -> None:
     database, store, runs = kept
     async with database.change() as change:
-        (skipped,) = await runs.create_all_skipped(change, [("alice", an_order("schedule-1"), "it expired")])
+        (skipped,) = await runs.create_all_skipped(change, [(Owner("alice"), an_order("schedule-1"), "it expired")])
     assert (skipped.life.state, skipped.life.message) == (RunState.SKIPPED, "it expired")
     assert await store.runs(database.newest, [skipped.id]) == [skipped]
     assert not await store.wishes(database.newest, 0, 9)
@@ -93,10 +96,10 @@ async def test_runs_that_were_passed_over_never_begin(kept: Kept) -> None:
 
 async def test_runs_under_way_are_counted_by_schedule(kept: Kept) -> None:
     database, store, runs = kept
-    orders = [("alice", an_order(f"schedule-{number}")) for number in (1, 1, 2, 3)]
+    orders = [(Owner("alice"), an_order(f"schedule-{number}")) for number in (1, 1, 2, 3)]
     async with database.change() as change:
         await runs.create_all(change, orders)
-        await runs.create_all_skipped(change, [("alice", an_order("schedule-1"), "")])
+        await runs.create_all_skipped(change, [(Owner("alice"), an_order("schedule-1"), "")])
     counts = await store.active_counts(database.newest, ["schedule-1", "schedule-2", "schedule-4"])
     assert {schedule: count for schedule, count in counts.items() if count} == {"schedule-1": 2, "schedule-2": 1}
 

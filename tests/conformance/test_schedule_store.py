@@ -10,6 +10,7 @@ import pytest
 
 from paddleflow.problems import Conflict, ScheduleExists
 from pf_kit.clock import SystemClock
+from pf_pipeline.owners import Owner
 from pf_pipeline.schedules.domain import Catchup, Policy, ScheduleFilter, ScheduleState, Tick, TickKey
 from support.schedules import MINUTE, START, Kept, a_schedule, kept_in_memory, kept_in_postgres, placed
 
@@ -77,7 +78,7 @@ async def test_lists_are_chosen_and_cut(kept: Kept) -> None:
     assert await kept.store.page(view, ScheduleFilter(), 0, 2) == [three, two]
     assert await kept.store.page(view, ScheduleFilter(), two.number, 2) == [one]
     for chosen, found in [
-        (ScheduleFilter(seen_by="bobby"), [three]),
+        (ScheduleFilter(seen_by=Owner("bobby")), [three]),
         (ScheduleFilter(owners=frozenset({"alice", "carol"})), [two, one]),
         (ScheduleFilter(names=frozenset({"schedule_1", "schedule_3"})), [three, one]),
         (ScheduleFilter(pipeline_ids=frozenset({"ppl-2"})), [three]),

@@ -16,6 +16,7 @@ from pf_kit.memory import MemoryDatabase
 from pf_pipeline.artifacts.ports import Ask, Fault, Piece
 from pf_pipeline.documents.model import CacheMode
 from pf_pipeline.joints.documents import RunDocuments
+from pf_pipeline.owners import Owner
 from pf_pipeline.peers_grpc.documents import RemoteDocuments
 from pf_pipeline.peers_grpc.files import MOST_PATHS, MOST_READ, RemoteFiles
 from pf_pipeline.pipelines.convert import encode
@@ -102,8 +103,8 @@ async def test_documents_of_runs_tell_where_they_came_from(fs_site: FsSite) -> N
     documents = Documents(store=MemoryPipelineStore(), filesystems=filesystems)
     database = MemoryDatabase(encode=encode, clock=SystemClock())
     found = RunDocuments(database, documents)
-    read = await found.find(alice.name, Wanted(filesystem="data"))
+    read = await found.find(Owner(alice.name), Wanted(filesystem="data"))
     assert (read.text, read.source.path, read.source.origin) == ("name: soup", "./run.yaml", "./run.yaml")
-    as_it_is = await found.find(alice.name, Wanted(document="name: stew", path="run.yaml", filesystem="data"))
+    as_it_is = await found.find(Owner(alice.name), Wanted(document="name: stew", path="run.yaml", filesystem="data"))
     assert (as_it_is.text, as_it_is.source.document, as_it_is.source.origin) == ("name: stew", True, "")
     assert as_it_is.filesystem == "data"

@@ -39,6 +39,7 @@ from pf_pipeline.pipelines.servicer import PipelineServicer
 from pf_pipeline.pipelines.sources import Documents
 from support.callers import Caller, methods_of
 from support.fs_site import FsSite, Member
+from support.owners import CALLERS
 
 INSTALLATION = "test-installation"
 SECRET = b"a secret of the installation"
@@ -127,6 +128,7 @@ def _servicer(service: Service, fs: FsSite, schedules: Schedules) -> PipelineSer
     documents = Documents(store=store, filesystems=filesystems)
     return PipelineServicer(
         database=service.database,
+        callers=CALLERS,
         mutations=Mutations(service.database, service.secret),
         lists=Lists(tokens=service.page_tokens),
         pipelines=Pipelines(store=store, uses=schedules),

@@ -17,6 +17,7 @@ from pf_pipeline.artifacts.reading import Reading
 from pf_pipeline.engine.core.happening import Judge
 from pf_pipeline.engine.questions import question_of
 from pf_pipeline.engine.speaking import PipelineLanguage
+from pf_pipeline.owners import Owner
 from pf_pipeline.plans.domain import Plan
 from pf_pipeline.runs.domain import Order, Run
 from pf_pipeline.runs.taking import Plans
@@ -62,7 +63,7 @@ class Site:
         plan = self.plans.plan(order)
         order = replace(order, name=plan.name, origin="path:p.yaml")
         rehearsing = Rehearsing(PipelineLanguage(self.plans), self.foretelling)
-        return await Planning(rehearsing, SystemClock()).planned(OWNER, order, self.plans.plan(order))
+        return await Planning(rehearsing, SystemClock()).planned(Owner(OWNER), order, self.plans.plan(order))
 
     async def nodes(self, document: str, **said: Any) -> Mapping[str, run_pb2.PlannedNode]:
         return {each.node.path: each for each in (await self.told(document, **said)).nodes}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from paddleflow.problems import Unavailable
+from pf_kit.changes import UNBORN
 from pf_kit.clock import SystemClock
 from pf_kit.events import Fact
 from pf_kit.memory import MemoryDatabase
@@ -23,7 +24,7 @@ from pf_pipeline.views.listing import Listing
 from support.plain_words import PlainWords
 from support.run_worlds import World
 
-ADA = Principal(PrincipalKind.USER, "ada")
+ADA = Principal(PrincipalKind.USER, "ada", since=UNBORN)
 
 
 def no_facts(event: object) -> Fact:

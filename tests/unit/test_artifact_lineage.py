@@ -12,6 +12,7 @@ from pf_kit.memory import MemoryDatabase
 from pf_pipeline.artifacts.domain import ArtifactEvent, NodeKey, Place, Use
 from pf_pipeline.artifacts.lineage import MOST_LINKS, Lineage, Link, trace
 from pf_pipeline.artifacts.memory import MemoryArtifactStore
+from pf_pipeline.owners import Owner
 
 STORE = MemoryArtifactStore()
 
@@ -50,7 +51,7 @@ def event(node: str, use: Use, *paths: str, owner: str = "ada", cached: bool = F
     )
 
 
-async def traced(database: MemoryDatabase, path: str, depth: int = 5, seen_by: str | None = None) -> Lineage:
+async def traced(database: MemoryDatabase, path: str, depth: int = 5, seen_by: Owner | None = None) -> Lineage:
     return await trace(STORE, database.newest, Place("fs", path), seen_by, depth)
 
 
@@ -115,9 +116,9 @@ async def test_what_was_put_together_leads_to_each_part(database: MemoryDatabase
 async def test_only_what_may_be_seen_is_followed(database: MemoryDatabase) -> None:
     await step(database, "a", "raw", "clean", owner="bob")
     await step(database, "b", "clean", "model")
-    assert [each.by.node for each in (await traced(database, "model", seen_by="ada")).made_from] == ["b"]
+    assert [each.by.node for each in (await traced(database, "model", seen_by=Owner("ada"))).made_from] == ["b"]
     assert [each.by.node for each in (await traced(database, "model")).made_from] == ["b", "a"]
-    assert await traced(database, "raw", seen_by="ada") == Lineage([], [], truncated=False)
+    assert await traced(database, "raw", seen_by=Owner("ada")) == Lineage([], [], truncated=False)
 
 
 async def test_another_filesystem_is_another_place(database: MemoryDatabase) -> None:

@@ -23,6 +23,7 @@ from pf_pipeline.runs.states import RunState
 from pf_pipeline.runs.store import Turn
 from pf_pipeline.runs.taking import Plans
 from support.hand_clock import HandClock
+from support.owners import Everybody
 
 DOCUMENT = """
 name: train
@@ -109,7 +110,7 @@ async def test_what_is_not_over_or_only_tried_is_not(run: Run) -> None:
 
 async def test_a_secret_is_read_as_the_owner_of_the_run() -> None:
     files = OneFile(Piece(b"a secret\n", 9))
-    assert await FileSecrets(files).read(NOTICE) == b"a secret\n"  # type: ignore[arg-type]  # nothing else is asked
+    assert await FileSecrets(files, Everybody()).read(NOTICE) == b"a secret\n"  # type: ignore[arg-type]  # nothing else is asked
     assert files.asked == [(Ask("alice", "fs-alice-data"), ["keys/hook"])]
 
 
@@ -125,7 +126,7 @@ async def test_a_secret_is_read_as_the_owner_of_the_run() -> None:
 )
 async def test_a_secret_that_cannot_be_read_says_so(answer: Piece | Fault | Problem, outcome: type[Exception]) -> None:
     with pytest.raises(outcome, match="secret"):
-        await FileSecrets(OneFile(answer)).read(NOTICE)  # type: ignore[arg-type]  # as above
+        await FileSecrets(OneFile(answer), Everybody()).read(NOTICE)  # type: ignore[arg-type]  # as above
 
 
 def test_a_command_is_a_job_that_is_named_by_its_notice() -> None:

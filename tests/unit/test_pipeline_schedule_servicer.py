@@ -33,6 +33,7 @@ from pf_pipeline.schedules.backfill import Backfill
 from pf_pipeline.schedules.service import Schedules
 from pf_pipeline.schedules.servicer import ScheduleServicer
 from support.hand_clock import HandClock
+from support.owners import CALLERS
 from support.schedules import MINUTE, START, kept_in_memory
 
 SECRET = b"s" * 32
@@ -60,6 +61,7 @@ class Service:
         store, runs, database = self.kept.store, self.kept.runs, self.kept.database
         self.servicer = ScheduleServicer(
             database=database,
+            callers=CALLERS,
             mutations=Mutations(database, SECRET),
             lists=Lists(tokens=PageTokens(SECRET)),
             schedules=Schedules(store=store, pipelines=TwoVersions()),

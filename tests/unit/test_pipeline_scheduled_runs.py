@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 import pytest
 
 from paddleflow.problems import PermissionDenied, UserNotFound
+from pf_kit.changes import UNBORN
 from pf_kit.memory import MemoryDatabase
 from pf_pipeline.artifacts.memory import MemoryArtifactStore
 from pf_pipeline.artifacts.service import Traces
 from pf_pipeline.joints.events import encode
 from pf_pipeline.joints.schedules import ScheduledRuns
+from pf_pipeline.owners import Owner
 from pf_pipeline.runs.domain import Order, Source
 from pf_pipeline.runs.memory import MemoryRunStore
 from pf_pipeline.runs.service import Runs
@@ -32,13 +35,15 @@ class Outside:
     refused: Collection[str] = ()
     asked: list[tuple[str, str]] = field(default_factory=list)
 
-    async def exists(self, name: str) -> bool:
-        return name in self.users
+    async def since(self, name: str) -> datetime:
+        if name not in self.users:
+            raise UserNotFound(f"there is no user {name!r}")
+        return UNBORN
 
-    async def order(self, owner: str, draft: Draft) -> tuple[Order, None]:
-        self.asked.append((owner, draft.wanted.pipeline_id))
-        if owner in self.refused:
-            raise PermissionDenied(f"{owner} may not use the filesystem data")
+    async def order(self, owner: Owner, draft: Draft) -> tuple[Order, None]:
+        self.asked.append((owner.name, draft.wanted.pipeline_id))
+        if owner.name in self.refused:
+            raise PermissionDenied(f"{owner.name} may not use the filesystem data")
         return Order(name="train", document="d", source=Source(pipeline_id=draft.wanted.pipeline_id)), None
 
 

@@ -15,6 +15,7 @@ from pf_kit.events import Fact
 from pf_kit.memory import MemoryDatabase
 from pf_pipeline.artifacts.domain import ArtifactEvent, NodeKey, Period, Table, Use
 from pf_pipeline.artifacts.memory import MemoryArtifactStore
+from pf_pipeline.owners import Owner
 from pf_pipeline.tables.domain import Column, ColumnKind, Row
 from pf_pipeline.tables.lineage import LineageRows
 from pf_pipeline.tables.parquet import ParquetFile
@@ -112,6 +113,6 @@ async def test_lineage_has_a_row_for_each_use() -> None:
         "cached": False,
         "run_time": MADE + timedelta(days=2),
     }
-    period = Period(since=MADE, until=MADE + timedelta(days=2), seen_by="ada")
+    period = Period(since=MADE, until=MADE + timedelta(days=2), seen_by=Owner("ada"))
     rows = pq.read_table(io.BytesIO(await file_of(source, period))).to_pylist()
     assert [row["run_id"] for row in rows] == ["r0"]

@@ -12,6 +12,7 @@ from pf_kit.memory import MemoryDatabase
 from pf_pipeline.artifacts.judging import Judging
 from pf_pipeline.artifacts.memory import MemoryArtifactStore
 from pf_pipeline.artifacts.reading import Reading
+from pf_pipeline.owners import Owner
 from pf_pipeline.plans.domain import Plan, Planned, PlannedDag
 from pf_pipeline.runs.domain import Order
 from pf_pipeline.runs.states import NodeState, RunState
@@ -27,7 +28,7 @@ def thought(plan: Plan) -> Rehearsal:
     database, clock = MemoryDatabase(encode=no_facts, clock=SystemClock()), SystemClock()
     judging = Judging(database=database, store=MemoryArtifactStore(), reading=Reading(files=FakeFiles()), clock=clock)
     rehearsing = Rehearsing(PlainLanguage(plan), Foretelling(judging))
-    return asyncio.run(rehearsing.rehearsed("ada", Order(name=plan.name), plan, BEGIN))
+    return asyncio.run(rehearsing.rehearsed(Owner("ada"), Order(name=plan.name), plan, BEGIN))
 
 
 def all_of(planned: Mapping[str, Planned]) -> Iterator[Planned]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -26,6 +26,7 @@ from pf_kit.postgres.leases import fence
 from pf_kit.postgres.sweep import Retention
 from pf_kit.server import Service, ServiceServer
 from pf_kit.tls import client_tls
+from pf_kit.users import RemoteUsers
 from pf_pipeline.artifacts.desk import Desk
 from pf_pipeline.artifacts.domain import Table
 from pf_pipeline.artifacts.judging import Judging
@@ -40,11 +41,13 @@ from pf_pipeline.engine.executors.nothing import NothingExecutor
 from pf_pipeline.engine.inbox import Inbox
 from pf_pipeline.engine.keeping import Keeping
 from pf_pipeline.engine.library import ArtifactLibrary
+from pf_pipeline.engine.ports import Fence
 from pf_pipeline.engine.speaking import PipelineLanguage
 from pf_pipeline.engine.tidying import Tidying
 from pf_pipeline.exports.exporting import exported
 from pf_pipeline.joints.documents import RunDocuments
 from pf_pipeline.joints.events import encode
+from pf_pipeline.joints.leaving import Belongings, Leaving, OwnedPipelines, OwnedRuns, OwnedSchedules
 from pf_pipeline.joints.notices import Announcing, FileSecrets
 from pf_pipeline.joints.schedules import PipelineUses, ScheduledPipelines, ScheduledRuns
 from pf_pipeline.joints.showing import RunViews
@@ -52,13 +55,13 @@ from pf_pipeline.notices.addresses import allowed_of
 from pf_pipeline.notices.postgres import PostgresNoticeStore
 from pf_pipeline.notices.sending import Sender
 from pf_pipeline.notices.webhooks import HttpWebhooks
+from pf_pipeline.owners import Callers
 from pf_pipeline.peers_grpc.calls import Metadata
 from pf_pipeline.peers_grpc.commands import RemoteCommands
 from pf_pipeline.peers_grpc.documents import RemoteDocuments
 from pf_pipeline.peers_grpc.files import RemoteFiles
 from pf_pipeline.peers_grpc.filesystems import RemoteFilesystems
 from pf_pipeline.peers_grpc.jobs import RemoteJobs
-from pf_pipeline.peers_grpc.users import RemoteUsers
 from pf_pipeline.pipelines import judging as pipelines_judging
 from pf_pipeline.pipelines.postgres import PostgresPipelineStore
 from pf_pipeline.pipelines.service import Pipelines
@@ -123,6 +126,14 @@ class Parts:
         return self.base.member.token.metadata
 
     @property
+    def users(self) -> RemoteUsers:
+        return RemoteUsers(self.base.users, self.metadata)
+
+    @property
+    def callers(self) -> Callers:
+        return Callers(self.users)
+
+    @property
     def files(self) -> RemoteFiles:
         return RemoteFiles(self.fs, self.metadata)
 
@@ -147,7 +158,7 @@ class Parts:
 
     @property
     def scheduled(self) -> ScheduledRuns:
-        return ScheduledRuns(self.taking, self.use, self.runs, RemoteUsers(self.base.users, self.metadata))
+        return ScheduledRuns(self.taking, self.use, self.runs, self.users)
 
 
 async def main(settings: PipelineSettings, stop: Stop) -> None:
@@ -191,6 +202,7 @@ def _run_servicer(parts: Parts, service: Service, stop: Stop) -> run_servicer.Ru
     return run_servicer.RunServicer(
         run_servicer.Parts(
             database=service.database,
+            callers=parts.callers,
             mutations=Mutations(service.database, service.secret),
             lists=Lists(tokens=service.page_tokens),
             watches=service.watches,
@@ -221,7 +233,7 @@ def _views(parts: Parts) -> RunViews:
             listing=listing,
             language=language,
             artifacts=parts.artifacts,
-            jobs=RemoteJobs(parts.job, parts.metadata),
+            jobs=RemoteJobs(parts.job, parts.metadata, parts.users),
         ),
         planning=Planning(Rehearsing(language, Foretelling(parts.judging)), parts.ground.clock),
         drawing=Drawing(store=parts.runs, runs=parts.use, language=language, clock=parts.ground.clock),
@@ -232,6 +244,7 @@ def _pipeline_servicer(parts: Parts, service: Service) -> PipelineServicer:
     filesystems = RemoteDocuments(parts.fs, parts.metadata)
     return PipelineServicer(
         database=service.database,
+        callers=parts.callers,
         mutations=Mutations(service.database, service.secret),
         lists=Lists(tokens=service.page_tokens),
         pipelines=Pipelines(store=parts.pipelines, uses=PipelineUses(parts.schedules)),
@@ -245,6 +258,7 @@ def _schedule_servicer(parts: Parts, service: Service) -> ScheduleServicer:
     runs = parts.scheduled
     return ScheduleServicer(
         database=service.database,
+        callers=parts.callers,
         mutations=Mutations(service.database, service.secret),
         lists=Lists(tokens=service.page_tokens),
         schedules=Schedules(store=parts.schedules, pipelines=ScheduledPipelines(parts.pipelines)),
@@ -262,6 +276,7 @@ def _artifact_servicer(parts: Parts, service: Service) -> ArtifactServicer:
     }
     return ArtifactServicer(
         database=database,
+        callers=parts.callers,
         mutations=Mutations(database, service.secret),
         lists=Lists(tokens=service.page_tokens),
         artifacts=Artifacts(store=parts.artifacts),
@@ -287,8 +302,8 @@ def _sender(settings: PipelineSettings, parts: Parts) -> Sender:
         database=parts.ground.database,
         store=parts.notices,
         webhooks=HttpWebhooks(allowed=allowed, tls=ssl.create_default_context()),
-        secrets=FileSecrets(parts.files),
-        commands=RemoteCommands(parts.job, parts.metadata),
+        secrets=FileSecrets(parts.files, parts.users),
+        commands=RemoteCommands(parts.job, parts.metadata, parts.users),
         clock=parts.ground.clock,
         chance=SystemRandom().random,
     )
@@ -312,7 +327,7 @@ async def _drive(settings: PipelineSettings, parts: Parts, lease: Lease) -> None
         store=parts.runs,
         keeping=Keeping(database, parts.runs, PipelineLanguage(parts.plans), ground.clock),
         executors={
-            Executor.JOBS: JobsExecutor(RemoteJobs(parts.job, metadata), parts.files, inbox.put),
+            Executor.JOBS: JobsExecutor(RemoteJobs(parts.job, metadata, parts.users), parts.files, inbox.put),
             Executor.NOTHING: NothingExecutor(inbox.put),
         },
         library=library,
@@ -331,9 +346,21 @@ async def _drive(settings: PipelineSettings, parts: Parts, lease: Lease) -> None
         clock=ground.clock,
         kept=settings.kept_runs,
     )
+    leaving = Leaving(parts.users, _belongings(parts, hold))
     async with asyncio.TaskGroup() as group:
         group.create_task(driver.run())
         group.create_task(tidying.run())
+        group.create_task(leaving.run())
+
+
+def _belongings(parts: Parts, hold: Fence) -> Sequence[Belongings]:
+    """What users have here. Schedules go first, lest they make more runs."""
+    database = parts.ground.database
+    return [
+        OwnedSchedules(database, parts.schedules, hold),
+        OwnedRuns(database, parts.runs, parts.use, hold),
+        OwnedPipelines(database, parts.pipelines, hold),
+    ]
 
 
 PROGRAM = Program(NAME, IDENTITY.version, "PF_PIPELINE", PipelineSettings, main)

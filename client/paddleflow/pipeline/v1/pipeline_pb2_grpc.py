@@ -111,6 +111,7 @@ class PipelineServiceServicer(object):
         | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
         | a filesystem is not shared with the owner | PERMISSION_DENIED | FILESYSTEM_NOT_GRANTED | ask its owner or root for a grant |
         | `owner` is another user, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | leave `owner` out |
+        | there is no user `owner` | NOT_FOUND | USER_NOT_FOUND | – |
         | the owner has a pipeline of this name | ALREADY_EXISTS | PIPELINE_EXISTS | add a version to it, or choose another name |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

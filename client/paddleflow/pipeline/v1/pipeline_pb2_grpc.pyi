@@ -47,6 +47,7 @@ class PipelineServiceStub:
     | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
     | a filesystem is not shared with the owner | PERMISSION_DENIED | FILESYSTEM_NOT_GRANTED | ask its owner or root for a grant |
     | `owner` is another user, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | leave `owner` out |
+    | there is no user `owner` | NOT_FOUND | USER_NOT_FOUND | – |
     | the owner has a pipeline of this name | ALREADY_EXISTS | PIPELINE_EXISTS | add a version to it, or choose another name |
     """
     GetPipeline: _grpc.UnaryUnaryMultiCallable[_pipeline_pb2.GetPipelineRequest, _pipeline_pb2.GetPipelineResponse]
@@ -142,6 +143,7 @@ class PipelineServiceAsyncStub(PipelineServiceStub):
     | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
     | a filesystem is not shared with the owner | PERMISSION_DENIED | FILESYSTEM_NOT_GRANTED | ask its owner or root for a grant |
     | `owner` is another user, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | leave `owner` out |
+    | there is no user `owner` | NOT_FOUND | USER_NOT_FOUND | – |
     | the owner has a pipeline of this name | ALREADY_EXISTS | PIPELINE_EXISTS | add a version to it, or choose another name |
     """
     GetPipeline: _aio.UnaryUnaryMultiCallable[_pipeline_pb2.GetPipelineRequest, _pipeline_pb2.GetPipelineResponse]  # type: ignore[assignment]
@@ -240,6 +242,7 @@ class PipelineServiceServicer(metaclass=_abc_1.ABCMeta):
         | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
         | a filesystem is not shared with the owner | PERMISSION_DENIED | FILESYSTEM_NOT_GRANTED | ask its owner or root for a grant |
         | `owner` is another user, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | leave `owner` out |
+        | there is no user `owner` | NOT_FOUND | USER_NOT_FOUND | – |
         | the owner has a pipeline of this name | ALREADY_EXISTS | PIPELINE_EXISTS | add a version to it, or choose another name |
         """
 

@@ -339,6 +339,7 @@ class Run(_message.Message):
     STEPS_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
     EXECUTOR_FIELD_NUMBER: _builtins.int
+    OWNER_SINCE_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Output only. Names it for ever: `run-000001`."""
     name: _builtins.str
@@ -409,6 +410,10 @@ class Run(_message.Message):
     def steps(self) -> Global___StepCounts:
         """Output only. How many steps stand where."""
 
+    @_builtins.property
+    def owner_since(self) -> _timestamp_pb2.Timestamp:
+        """Output only. When the user was added who owns it: a name can be given again."""
+
     def __init__(
         self,
         *,
@@ -437,10 +442,11 @@ class Run(_message.Message):
         steps: Global___StepCounts | None = ...,
         version: _builtins.int = ...,
         executor: Global___Executor.ValueType = ...,
+        owner_since: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "finish_time", b"finish_time", "scheduled_time", b"scheduled_time", "source", b"source", "start_time", b"start_time", "steps", b"steps", "update_time", b"update_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "finish_time", b"finish_time", "owner_since", b"owner_since", "scheduled_time", b"scheduled_time", "source", b"source", "start_time", b"start_time", "steps", b"steps", "update_time", b"update_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "description", b"description", "disabled", b"disabled", "docker_env", b"docker_env", "document", b"document", "executor", b"executor", "failure_strategy", b"failure_strategy", "filesystem", b"filesystem", "finish_time", b"finish_time", "id", b"id", "message", b"message", "name", b"name", "origin", b"origin", "owner", b"owner", "parameters", b"parameters", "retry_of", b"retry_of", "schedule_id", b"schedule_id", "scheduled_time", b"scheduled_time", "source", b"source", "start_time", b"start_time", "state", b"state", "steps", b"steps", "update_time", b"update_time", "used_by", b"used_by", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "description", b"description", "disabled", b"disabled", "docker_env", b"docker_env", "document", b"document", "executor", b"executor", "failure_strategy", b"failure_strategy", "filesystem", b"filesystem", "finish_time", b"finish_time", "id", b"id", "message", b"message", "name", b"name", "origin", b"origin", "owner", b"owner", "owner_since", b"owner_since", "parameters", b"parameters", "retry_of", b"retry_of", "schedule_id", b"schedule_id", "scheduled_time", b"scheduled_time", "source", b"source", "start_time", b"start_time", "state", b"state", "steps", b"steps", "update_time", b"update_time", "used_by", b"used_by", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

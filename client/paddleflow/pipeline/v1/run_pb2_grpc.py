@@ -124,6 +124,7 @@ class RunServiceServicer(object):
         | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
         | a filesystem is not shared with the owner | PERMISSION_DENIED | FILESYSTEM_NOT_GRANTED | ask its owner or root for a grant |
         | `owner` is somebody else and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | – |
+        | there is no user `owner` | NOT_FOUND | USER_NOT_FOUND | – |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

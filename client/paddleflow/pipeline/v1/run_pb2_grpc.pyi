@@ -49,6 +49,7 @@ class RunServiceStub:
     | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
     | a filesystem is not shared with the owner | PERMISSION_DENIED | FILESYSTEM_NOT_GRANTED | ask its owner or root for a grant |
     | `owner` is somebody else and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | – |
+    | there is no user `owner` | NOT_FOUND | USER_NOT_FOUND | – |
     """
     PlanRun: _grpc.UnaryUnaryMultiCallable[_run_pb2.PlanRunRequest, _run_pb2.PlanRunResponse]
     """PlanRun tells what CreateRun would do, node by node, and which results would come from the cache, without doing it. Idempotent. Fails like CreateRun."""
@@ -146,6 +147,7 @@ class RunServiceAsyncStub(RunServiceStub):
     | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
     | a filesystem is not shared with the owner | PERMISSION_DENIED | FILESYSTEM_NOT_GRANTED | ask its owner or root for a grant |
     | `owner` is somebody else and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | – |
+    | there is no user `owner` | NOT_FOUND | USER_NOT_FOUND | – |
     """
     PlanRun: _aio.UnaryUnaryMultiCallable[_run_pb2.PlanRunRequest, _run_pb2.PlanRunResponse]  # type: ignore[assignment]
     """PlanRun tells what CreateRun would do, node by node, and which results would come from the cache, without doing it. Idempotent. Fails like CreateRun."""
@@ -246,6 +248,7 @@ class RunServiceServicer(metaclass=_abc_1.ABCMeta):
         | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
         | a filesystem is not shared with the owner | PERMISSION_DENIED | FILESYSTEM_NOT_GRANTED | ask its owner or root for a grant |
         | `owner` is somebody else and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | – |
+        | there is no user `owner` | NOT_FOUND | USER_NOT_FOUND | – |
         """
 
     @_abc_1.abstractmethod

@@ -93,6 +93,8 @@ class ScheduleServiceServicer(object):
         | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
         | no such pipeline or version | NOT_FOUND | PIPELINE_NOT_FOUND, PIPELINE_VERSION_NOT_FOUND | – |
         | the owner has a schedule of this name | ALREADY_EXISTS | SCHEDULE_EXISTS | choose another |
+        | `owner` is another user, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | leave `owner` out |
+        | there is no user `owner` | NOT_FOUND | USER_NOT_FOUND | – |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -44,6 +44,8 @@ class ScheduleServiceStub:
     | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
     | no such pipeline or version | NOT_FOUND | PIPELINE_NOT_FOUND, PIPELINE_VERSION_NOT_FOUND | – |
     | the owner has a schedule of this name | ALREADY_EXISTS | SCHEDULE_EXISTS | choose another |
+    | `owner` is another user, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | leave `owner` out |
+    | there is no user `owner` | NOT_FOUND | USER_NOT_FOUND | – |
     """
     GetSchedule: _grpc.UnaryUnaryMultiCallable[_schedule_pb2.GetScheduleRequest, _schedule_pb2.GetScheduleResponse]
     """GetSchedule returns one schedule. Idempotent.
@@ -108,6 +110,8 @@ class ScheduleServiceAsyncStub(ScheduleServiceStub):
     | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
     | no such pipeline or version | NOT_FOUND | PIPELINE_NOT_FOUND, PIPELINE_VERSION_NOT_FOUND | – |
     | the owner has a schedule of this name | ALREADY_EXISTS | SCHEDULE_EXISTS | choose another |
+    | `owner` is another user, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | leave `owner` out |
+    | there is no user `owner` | NOT_FOUND | USER_NOT_FOUND | – |
     """
     GetSchedule: _aio.UnaryUnaryMultiCallable[_schedule_pb2.GetScheduleRequest, _schedule_pb2.GetScheduleResponse]  # type: ignore[assignment]
     """GetSchedule returns one schedule. Idempotent.
@@ -175,6 +179,8 @@ class ScheduleServiceServicer(metaclass=_abc_1.ABCMeta):
         | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
         | no such pipeline or version | NOT_FOUND | PIPELINE_NOT_FOUND, PIPELINE_VERSION_NOT_FOUND | – |
         | the owner has a schedule of this name | ALREADY_EXISTS | SCHEDULE_EXISTS | choose another |
+        | `owner` is another user, and the caller is not root | PERMISSION_DENIED | PERMISSION_DENIED | leave `owner` out |
+        | there is no user `owner` | NOT_FOUND | USER_NOT_FOUND | – |
         """
 
     @_abc_1.abstractmethod

@@ -22,6 +22,7 @@ from pf_pipeline.artifacts.domain import (
     Use,
 )
 from pf_pipeline.artifacts.lineage import Lineage, Link
+from pf_pipeline.owners import Owner
 
 USES = {Use.INPUT: pb.ARTIFACT_USE_INPUT, Use.OUTPUT: pb.ARTIFACT_USE_OUTPUT}
 TABLES = {pb.TABLE_LINEAGE: Table.LINEAGE, pb.TABLE_RUNS: Table.RUNS, pb.TABLE_NODES: Table.NODES}
@@ -86,7 +87,7 @@ def table_of(table: pb.Table.ValueType) -> Table:
     return TABLES[table]
 
 
-def period_of(request: pb.ExportTableRequest, seen_by: str | None) -> Period:
+def period_of(request: pb.ExportTableRequest, seen_by: Owner | None) -> Period:
     """Which rows are wanted. InvalidArgument if a time is none."""
     since = _time("since", request.since) if request.HasField("since") else None
     until = _time("until", request.until) if request.HasField("until") else None

@@ -9,6 +9,7 @@ from enum import StrEnum
 from hashlib import sha256
 
 from pf_pipeline.documents.model import Value
+from pf_pipeline.owners import Owner
 
 FOR_EVER = -1
 """As the time that a result counts."""
@@ -46,6 +47,8 @@ class ArtifactEvent:
     filesystem: str
     owner: str
     """Whose run it is."""
+    owner_since: datetime = UNSTORED
+    """See `Owner`."""
     paths: tuple[str, ...]
     """In the filesystem, from its root. Several if it was put together from the iterations of a loop."""
     meta: str = ""
@@ -62,6 +65,10 @@ class ArtifactEvent:
     create_time: datetime = UNSTORED
     update_time: datetime = UNSTORED
 
+    @property
+    def whose(self) -> Owner:
+        return Owner(self.owner, self.owner_since)
+
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
@@ -76,7 +83,7 @@ class EventFilter:
     since: datetime | None = None
     """Only of runs that were made at or after this time."""
     until: datetime | None = None
-    seen_by: str | None = None
+    seen_by: Owner | None = None
     """Only of runs of this user."""
 
 
@@ -97,6 +104,12 @@ class Shelf:
     """The main filesystem; empty if there is none."""
     origin: str
     """Whose results count: of one source, of pipelines of one name, or of all runs; see `CacheShare`."""
+    owner_since: datetime = UNSTORED
+    """See `Owner`."""
+
+    @property
+    def whose(self) -> Owner:
+        return Owner(self.owner, self.owner_since)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +180,7 @@ class ResultFilter:
     filesystems: tuple[str, ...] = ()
     """By name."""
     runs: tuple[str, ...] = ()
-    seen_by: str | None = None
+    seen_by: Owner | None = None
     """Only of this user."""
 
 
@@ -215,5 +228,5 @@ class Period:
     """Only what is about runs that were made at or after this time."""
     until: datetime | None = None
     """Only what is about runs that were made before this time."""
-    seen_by: str | None = None
+    seen_by: Owner | None = None
     """Only what is about runs of this user."""

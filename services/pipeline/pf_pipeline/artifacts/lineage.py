@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pf_kit.unit import View
 from pf_pipeline.artifacts.domain import ArtifactEvent, NodeKey, Place, Use
 from pf_pipeline.artifacts.store import ArtifactStore
+from pf_pipeline.owners import Owner
 
 MOST_LINKS = 1000
 """Each way."""
@@ -46,7 +47,7 @@ class Tracing:
     truncated: bool = False
     _seen: set[Place] = field(default_factory=set)
 
-    async def go(self, store: ArtifactStore, view: View, seen_by: str | None, depth: int) -> None:
+    async def go(self, store: ArtifactStore, view: View, seen_by: Owner | None, depth: int) -> None:
         """So many steps, along events that a user may see."""
         frontier = [self.start]
         for distance in range(1, depth + 1):
@@ -78,7 +79,7 @@ class Tracing:
         return Link(event.key, read, written, distance, event.cached)
 
 
-async def trace(store: ArtifactStore, view: View, start: Place, seen_by: str | None, depth: int) -> Lineage:
+async def trace(store: ArtifactStore, view: View, start: Place, seen_by: Owner | None, depth: int) -> Lineage:
     """All links of an artifact, both ways."""
     back, on = Tracing(start, Use.OUTPUT), Tracing(start, Use.INPUT)
     for each in (back, on):

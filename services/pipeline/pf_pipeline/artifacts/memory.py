@@ -23,6 +23,7 @@ from pf_pipeline.artifacts.domain import (
     Use,
     WorkKey,
 )
+from pf_pipeline.owners import Owner
 
 EventKey = tuple[NodeKey, Use, str]
 
@@ -44,14 +45,14 @@ class MemoryArtifactStore:
         return [event for event in found if _is_chosen(chosen, event)][:limit]
 
     async def events_at(
-        self, view: View, places: Sequence[Place], use: Use, seen_by: str | None, limit: int
+        self, view: View, places: Sequence[Place], use: Use, seen_by: Owner | None, limit: int
     ) -> Sequence[ArtifactEvent]:
         wanted = {(place.filesystem_id, place.path) for place in places}
         return [
             event
             for event in _newest(view)
             if event.use is use
-            and seen_by in (None, event.owner)
+            and (seen_by is None or event.whose.is_of(seen_by))
             and any((event.filesystem_id, path) in wanted for path in event.paths)
         ][:limit]
 
@@ -77,7 +78,7 @@ class MemoryArtifactStore:
             and (not chosen.owners or result.cache_key.shelf.owner in chosen.owners)
             and (not chosen.filesystems or result.filesystem in chosen.filesystems)
             and (not chosen.runs or result.made_by.run in chosen.runs)
-            and chosen.seen_by in (None, result.cache_key.shelf.owner)
+            and (chosen.seen_by is None or result.cache_key.shelf.whose.is_of(chosen.seen_by))
         ][:limit]
 
     async def result(self, view: View, number: int) -> CachedResult | None:
@@ -196,5 +197,5 @@ def _is_chosen(chosen: EventFilter, event: ArtifactEvent) -> bool:
         and (not chosen.path_prefixes or any(path.startswith(chosen.path_prefixes) for path in event.paths))
         and (chosen.since is None or event.run_time >= chosen.since)
         and (chosen.until is None or event.run_time < chosen.until)
-        and chosen.seen_by in (None, event.owner)
+        and (chosen.seen_by is None or event.whose.is_of(chosen.seen_by))
     )

@@ -33,6 +33,7 @@ from pf_pipeline.artifacts.rows import (
     results_of,
     work_values,
 )
+from pf_pipeline.owners import Owner
 
 T = TypeVar("T")
 
@@ -61,17 +62,19 @@ class PostgresArtifactStore:
             list(chosen.path_prefixes) or None,
             chosen.since,
             chosen.until,
-            chosen.seen_by,
+            *_eyes(chosen.seen_by),
         )
         return [_event(row) for row in found]
 
     async def events_at(
-        self, view: View, places: Sequence[Place], use: Use, seen_by: str | None, limit: int
+        self, view: View, places: Sequence[Place], use: Use, seen_by: Owner | None, limit: int
     ) -> Sequence[ArtifactEvent]:
         if not places:
             return []
         columns = _columns([(place.filesystem_id, place.path) for place in places])
-        return [_event(row) for row in await rows(view).fetch(self._sql["events_at"], *columns, use, seen_by, limit)]
+        return [
+            _event(row) for row in await rows(view).fetch(self._sql["events_at"], *columns, use, limit, *_eyes(seen_by))
+        ]
 
     async def events_of(self, view: View, nodes: Sequence[NodeKey], use: Use) -> Sequence[ArtifactEvent]:
         if not nodes:
@@ -94,7 +97,7 @@ class PostgresArtifactStore:
             list(chosen.owners) or None,
             list(chosen.filesystems) or None,
             list(chosen.runs) or None,
-            chosen.seen_by,
+            *_eyes(chosen.seen_by),
         )
         return [_result(row) for row in found]
 
@@ -115,7 +118,7 @@ class PostgresArtifactStore:
         return kept
 
     async def nearest(self, view: View, shelf: Shelf, component: str, limit: int) -> Sequence[CachedResult]:
-        words = (shelf.owner, shelf.filesystem_id, shelf.origin, component)
+        words = (shelf.owner, shelf.filesystem_id, shelf.origin, component, shelf.owner_since)
         return [_result(row) for row in await rows(view).fetch(self._sql["nearest"], *words, limit)]
 
     async def remove_results(self, change: Change, numbers: Collection[int]) -> None:
@@ -172,12 +175,17 @@ def _nodes(nodes: Collection[NodeKey]) -> Sequence[Sequence[str]]:
     return _columns([(node.run, node.node) for node in nodes])
 
 
+def _eyes(user: Owner | None) -> tuple[str | None, datetime | None]:
+    """Only what is of this user, if there is one, is to be found."""
+    return (user.name, user.since) if user else (None, None)
+
+
 def _node(row: Row) -> NodeKey:
     return NodeKey(row["run"], row["node"])
 
 
 def _cache_key(row: Row) -> CacheKey:
-    return CacheKey(Shelf(row["owner"], row["filesystem_id"], row["origin"]), row["step_key"])
+    return CacheKey(Shelf(row["owner"], row["filesystem_id"], row["origin"], row["owner_since"]), row["step_key"])
 
 
 def _work(row: Row) -> WorkKey:
@@ -193,6 +201,7 @@ def _event(row: Row) -> ArtifactEvent:
         filesystem_id=row["filesystem_id"],
         filesystem=row["filesystem"],
         owner=row["owner"],
+        owner_since=row["owner_since"],
         paths=tuple(row["paths"]),
         meta=row["meta"],
         digest=row["digest"],

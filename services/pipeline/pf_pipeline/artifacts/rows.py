@@ -33,6 +33,7 @@ def event_values(event: ArtifactEvent) -> Sequence[object]:
         event.job,
         event.cached,
         event.run_time,
+        event.owner_since,
     )
 
 
@@ -53,16 +54,16 @@ def result_values(result: CachedResult) -> Sequence[object]:
     )
 
 
-def key_values(key: CacheKey) -> Sequence[str]:
+def key_values(key: CacheKey) -> Sequence[object]:
     shelf = key.shelf
-    return (shelf.owner, shelf.filesystem_id, shelf.origin, key.step)
+    return (shelf.owner, shelf.owner_since, shelf.filesystem_id, shelf.origin, key.step)
 
 
-def work_values(work: WorkKey) -> Sequence[str]:
+def work_values(work: WorkKey) -> Sequence[object]:
     return (*key_values(work.cache_key), work.files)
 
 
-def claim_values(claim: Claim) -> Sequence[str]:
+def claim_values(claim: Claim) -> Sequence[object]:
     return (*work_values(claim.work), claim.by.run, claim.by.node)
 
 

@@ -13,6 +13,7 @@ from pf_kit.unit import Change, View
 from pf_pipeline.artifacts.domain import ArtifactEvent, CachedResult, EventFilter, Place, ResultFilter
 from pf_pipeline.artifacts.lineage import Lineage, trace
 from pf_pipeline.artifacts.store import ArtifactStore
+from pf_pipeline.owners import eyes, owns
 
 _ID = re.compile(r"cch-0*([0-9]{1,18})", re.ASCII)
 
@@ -27,11 +28,11 @@ class Artifacts:
         self, view: View, caller: Principal, chosen: EventFilter, before: int, limit: int
     ) -> Sequence[ArtifactEvent]:
         """Events with numbers below one, newest first; 0 means from the newest on."""
-        return await self._store.events(view, replace(chosen, seen_by=seen_by(caller)), before, limit)
+        return await self._store.events(view, replace(chosen, seen_by=eyes(caller)), before, limit)
 
     async def lineage(self, view: View, caller: Principal, place: Place, depth: int) -> Lineage:
         """Where an artifact comes from and what became of it. Raises NotFound."""
-        found = await trace(self._store, view, place, seen_by(caller), depth)
+        found = await trace(self._store, view, place, eyes(caller), depth)
         if not found.made_from and not found.made_into:
             raise NotFound(f"no run that you may see read or wrote {shown(place.path)} in {shown(place.filesystem_id)}")
         return found
@@ -40,13 +41,13 @@ class Artifacts:
         self, view: View, caller: Principal, chosen: ResultFilter, before: int, limit: int
     ) -> Sequence[CachedResult]:
         """Results with numbers below one, newest first; 0 means from the newest on."""
-        return await self._store.results(view, replace(chosen, seen_by=seen_by(caller)), before, limit)
+        return await self._store.results(view, replace(chosen, seen_by=eyes(caller)), before, limit)
 
     async def result(self, view: View, caller: Principal, id_: str) -> CachedResult:
         """The result of this id. Raises CachedResultNotFound."""
         match = _ID.fullmatch(id_)
         found = await self._store.result(view, int(match[1])) if match else None
-        if found is None or seen_by(caller) not in (None, found.cache_key.shelf.owner):
+        if found is None or not owns(caller, found.cache_key.shelf.whose):
             raise CachedResultNotFound(f"no cached result {shown(id_)}")
         return found
 
@@ -69,8 +70,3 @@ class Traces:
     async def forget(self, change: Change, runs: Sequence[str]) -> None:
         """Forgets all about runs."""
         await self._store.forget(change, runs)
-
-
-def seen_by(caller: Principal) -> str | None:
-    """By whom things have to be seen; None for everybody, who is root."""
-    return None if caller.root else caller.name

@@ -6,23 +6,31 @@ from collections.abc import AsyncIterator, Sequence
 
 from paddleflow.pipeline.v1 import artifact_pb2 as pb
 from paddleflow.pipeline.v1 import artifact_pb2_grpc
-from pf_kit.call import current_call
 from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
 from pf_kit.unit import Change, Database
 from pf_pipeline.artifacts import convert
 from pf_pipeline.artifacts.domain import ArtifactEvent, CachedResult
 from pf_pipeline.artifacts.ports import Tables
-from pf_pipeline.artifacts.service import Artifacts, seen_by
+from pf_pipeline.artifacts.service import Artifacts
+from pf_pipeline.owners import Callers, eyes
 
 
 class ArtifactServicer(artifact_pb2_grpc.ArtifactServiceServicer):
     """Tells what runs read and wrote, and keeps what may be used again."""
 
     def __init__(
-        self, *, database: Database, mutations: Mutations, lists: Lists, artifacts: Artifacts, tables: Tables
+        self,
+        *,
+        database: Database,
+        callers: Callers,
+        mutations: Mutations,
+        lists: Lists,
+        artifacts: Artifacts,
+        tables: Tables,
     ) -> None:
         self._database = database
+        self._callers = callers
         self._mutations = mutations
         self._lists = lists
         self._artifacts = artifacts
@@ -31,7 +39,7 @@ class ArtifactServicer(artifact_pb2_grpc.ArtifactServiceServicer):
     async def ListArtifactEvents(
         self, request: pb.ListArtifactEventsRequest, _context: object
     ) -> pb.ListArtifactEventsResponse:
-        view, caller, chosen = self._database.newest, current_call().principal, convert.event_filter(request)
+        view, caller, chosen = self._database.newest, await self._callers.current(), convert.event_filter(request)
 
         async def fetch(after: str, limit: int) -> Sequence[ArtifactEvent]:
             return await self._artifacts.events(view, caller, chosen, int(after or 0), limit)
@@ -41,7 +49,7 @@ class ArtifactServicer(artifact_pb2_grpc.ArtifactServiceServicer):
         return pb.ListArtifactEventsResponse(events=events, next_page_token=page.next_token)
 
     async def GetLineage(self, request: pb.GetLineageRequest, _context: object) -> pb.GetLineageResponse:
-        view, caller, place = self._database.newest, current_call().principal, convert.place_of(request)
+        view, caller, place = self._database.newest, await self._callers.current(), convert.place_of(request)
         found = await self._artifacts.lineage(view, caller, place, convert.depth_of(request))
         return convert.lineage_reply(found)
 
@@ -49,14 +57,14 @@ class ArtifactServicer(artifact_pb2_grpc.ArtifactServiceServicer):
         self, request: pb.ExportTableRequest, _context: object
     ) -> AsyncIterator[pb.ExportTableResponse]:
         table = convert.table_of(request.table)
-        period = convert.period_of(request, seen_by(current_call().principal))
+        period = convert.period_of(request, eyes(await self._callers.current()))
         async for piece in self._tables.parquet(table, period):
             yield pb.ExportTableResponse(data=piece)
 
     async def ListCachedResults(
         self, request: pb.ListCachedResultsRequest, _context: object
     ) -> pb.ListCachedResultsResponse:
-        view, caller, chosen = self._database.newest, current_call().principal, convert.result_filter(request)
+        view, caller, chosen = self._database.newest, await self._callers.current(), convert.result_filter(request)
 
         async def fetch(after: str, limit: int) -> Sequence[CachedResult]:
             return await self._artifacts.results(view, caller, chosen, int(after or 0), limit)
@@ -66,13 +74,15 @@ class ArtifactServicer(artifact_pb2_grpc.ArtifactServiceServicer):
         return pb.ListCachedResultsResponse(results=results, next_page_token=page.next_token)
 
     async def GetCachedResult(self, request: pb.GetCachedResultRequest, _context: object) -> pb.GetCachedResultResponse:
-        found = await self._artifacts.result(self._database.newest, current_call().principal, convert.id_of(request))
+        found = await self._artifacts.result(
+            self._database.newest, await self._callers.current(), convert.id_of(request)
+        )
         return pb.GetCachedResultResponse(result=convert.result_message(found))
 
     async def DeleteCachedResult(
         self, request: pb.DeleteCachedResultRequest, _context: object
     ) -> pb.DeleteCachedResultResponse:
-        caller = current_call().principal
+        caller = await self._callers.current()
 
         async def work(change: Change) -> pb.DeleteCachedResultResponse:
             await self._artifacts.delete(change, caller, request.id)

@@ -21,6 +21,7 @@ from pf_pipeline.artifacts.domain import (
     Use,
     WorkKey,
 )
+from pf_pipeline.owners import Owner
 
 
 class ArtifactStore(Protocol):
@@ -37,7 +38,7 @@ class ArtifactStore(Protocol):
         """Events with numbers below one, newest first; 0 means from the newest on."""
 
     async def events_at(
-        self, view: View, places: Sequence[Place], use: Use, seen_by: str | None, limit: int
+        self, view: View, places: Sequence[Place], use: Use, seen_by: Owner | None, limit: int
     ) -> Sequence[ArtifactEvent]:
         """Events that are about artifacts at these places, newest first; those a user may see, or all."""
 

@@ -264,6 +264,7 @@ def _uses(run: Run, node: Node, use: Use, artifacts: Mapping[str, str]) -> list[
             filesystem_id=order.filesystem_id,
             filesystem=order.filesystem,
             owner=run.owner,
+            owner_since=run.owner_since,
             paths=tuple(paths.split(SEPARATOR)) if paths else (),
             job=node.cache.job or node.job,
             cached=bool(node.cache.run),

@@ -40,7 +40,7 @@ def question_of(run: Run, plan: Plan, wanted: Judge | ReadResults) -> Question:
 
 def shelf_of(run: Run, plan: Plan, planned: PlannedStep) -> Shelf:
     """Where results of a step are looked for."""
-    return Shelf(run.owner, run.order.filesystem_id, _origin(run, plan, planned))
+    return Shelf(run.owner, run.order.filesystem_id, _origin(run, plan, planned), run.owner_since)
 
 
 def _origin(run: Run, plan: Plan, planned: PlannedStep) -> str:

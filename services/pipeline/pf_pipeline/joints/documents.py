@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pf_kit.unit import Database
+from pf_pipeline.owners import Owner
 from pf_pipeline.pipelines import sources
 from pf_pipeline.runs.domain import Source
 from pf_pipeline.runs.ports import Found, Wanted
@@ -17,7 +18,7 @@ class RunDocuments:
     database: Database
     documents: sources.Documents
 
-    async def find(self, owner: str, wanted: Wanted) -> Found:
+    async def find(self, owner: Owner, wanted: Wanted) -> Found:
         asked = sources.Source(
             document=wanted.document,
             pipeline_id=wanted.pipeline_id,

@@ -13,6 +13,8 @@ from pf_pipeline.engine.trying import LASTING
 from pf_pipeline.notices.domain import Notice, notices_of
 from pf_pipeline.notices.ports import NoAnswer, Refused
 from pf_pipeline.notices.store import NoticeStore
+from pf_pipeline.owners import Users
+from pf_pipeline.peers_grpc.users import require_there
 from pf_pipeline.runs.domain import Executor
 from pf_pipeline.runs.states import RUN_OVER
 from pf_pipeline.runs.store import Turn
@@ -46,10 +48,12 @@ class FileSecrets:
     """Fulfils `Secrets` of notices: they lie in files of the main filesystem, which the owner of the run can read."""
 
     files: Files
+    users: Users
 
     async def read(self, notice: Notice) -> bytes:
         """The secret of a notice."""
         try:
+            await require_there(self.users, notice.whose)
             (piece,) = await self.files.read(Ask(notice.owner, notice.filesystem), [notice.secret_file], LONGEST_SECRET)
         except LASTING as problem:
             raise Refused(f"the secret cannot be read: {problem}") from None

@@ -6,12 +6,13 @@ import asyncio
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from datetime import datetime
 
 from paddleflow.problems import Problem, UserNotFound
 from pf_kit.principal import Principal
 from pf_kit.unit import Change, View
 from pf_pipeline.engine.trying import LASTING
+from pf_pipeline.owners import Owner, Users, eyes, is_gone
 from pf_pipeline.pipelines.sources import version_of, visible
 from pf_pipeline.pipelines.store import PipelineStore
 from pf_pipeline.runs import ports
@@ -27,13 +28,6 @@ from pf_pipeline.schedules.store import ScheduleStore
 AT_ONCE = 16
 """Orders that are made at one time."""
 WITHOUT_RESULT = frozenset({RunState.FAILED, RunState.TERMINATED})
-
-
-class Users(Protocol):
-    """Whoever keeps users."""
-
-    async def exists(self, name: str) -> bool:
-        """Whether there is a user of this name."""
 
 
 @dataclass(slots=True)
@@ -52,7 +46,7 @@ class ScheduledRuns:
         alike: dict[str, list[Schedule]] = {}
         for schedule in schedules:
             alike.setdefault(_likeness(schedule), []).append(schedule)
-        gone = await self._gone({schedule.owner for schedule in schedules})
+        gone = await self._gone({schedule.whose for schedule in schedules})
         found = await asyncio.gather(*(self._order(places, gone, group[0]) for group in alike.values()))
         refused: dict[str, Problem] = {}
         for group, made in zip(alike.values(), found, strict=True):
@@ -64,11 +58,11 @@ class ScheduledRuns:
         return refused
 
     async def make(self, change: Change, wanted: Sequence[Wanted]) -> Sequence[str]:
-        orders = [(each.schedule.owner, self._order_of(each)) for each in wanted]
+        orders = [(each.schedule.whose, self._order_of(each)) for each in wanted]
         return [run.id for run in await self.runs.create_all(change, orders)]
 
     async def pass_over(self, change: Change, wanted: Sequence[Wanted]) -> Sequence[str]:
-        orders = [(each.schedule.owner, self._order_of(each), each.why) for each in wanted]
+        orders = [(each.schedule.whose, self._order_of(each), each.why) for each in wanted]
         return [run.id for run in await self.runs.create_all_skipped(change, orders)]
 
     async def active(self, view: View, schedules: Collection[str]) -> Mapping[str, int]:
@@ -82,19 +76,28 @@ class ScheduledRuns:
         known = {run.id: run.life.state for run in await self.store.runs(view, runs)}
         return [id_ for id_ in runs if id_ not in known or known[id_] in WITHOUT_RESULT]
 
-    async def _gone(self, owners: Collection[str]) -> Collection[str]:
+    async def _gone(self, owners: Collection[Owner]) -> Collection[Owner]:
         """Which of these users there are no more."""
-        known = await asyncio.gather(*(self.users.exists(owner) for owner in owners))
-        return [owner for owner, there in zip(owners, known, strict=True) if not there]
+        names = {owner.name for owner in owners}
+        times = await asyncio.gather(*map(self._since, names))
+        known = {name: since for name, since in zip(names, times, strict=True) if since is not None}
+        return [owner for owner in owners if is_gone(owner, known)]
 
-    async def _order(self, places: asyncio.Semaphore, gone: Collection[str], schedule: Schedule) -> Order | Problem:
-        if schedule.owner in gone:
+    async def _since(self, name: str) -> datetime | None:
+        """When the user of a name was added; None if there is none."""
+        try:
+            return await self.users.since(name)
+        except UserNotFound:
+            return None
+
+    async def _order(self, places: asyncio.Semaphore, gone: Collection[Owner], schedule: Schedule) -> Order | Problem:
+        if schedule.whose in gone:
             return UserNotFound(f"there is no user {schedule.owner!r} any more")
         wanted = ports.Wanted(pipeline_id=schedule.pipeline_id, pipeline_version=schedule.pipeline_version)
         draft = Draft(wanted=wanted, parameters=schedule.parameters)  # type: ignore[arg-type]  # as they were given
         async with places:
             try:
-                order, _ = await self.taking.order(schedule.owner, draft)
+                order, _ = await self.taking.order(schedule.whose, draft)
             except LASTING as problem:
                 return problem
         return order
@@ -110,7 +113,13 @@ class ScheduledRuns:
 
 def _likeness(schedule: Schedule) -> str:
     """The same for schedules whose runs are the same."""
-    asked = [schedule.owner, schedule.pipeline_id, schedule.pipeline_version, schedule.parameters]
+    asked = [
+        schedule.owner,
+        schedule.owner_since.isoformat(),
+        schedule.pipeline_id,
+        schedule.pipeline_version,
+        schedule.parameters,
+    ]
     return json.dumps(asked, sort_keys=True, default=list)
 
 
@@ -121,7 +130,7 @@ class ScheduledPipelines:
     store: PipelineStore
 
     async def version_of(self, view: View, caller: Principal, pipeline_id: str, version: int) -> int:
-        pipeline = await visible(self.store, view, None if caller.root else caller.name, pipeline_id)
+        pipeline = await visible(self.store, view, eyes(caller), pipeline_id)
         return (await version_of(self.store, view, pipeline, version)).number
 
 

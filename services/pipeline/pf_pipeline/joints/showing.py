@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from paddleflow.pipeline.v1 import run_pb2
 from pf_kit.principal import Principal
 from pf_kit.unit import View
+from pf_pipeline.owners import Owner
 from pf_pipeline.pipelines.convert import form_of
 from pf_pipeline.plans.domain import Plan
 from pf_pipeline.runs.domain import Node, NodeFilter, Order
@@ -35,7 +36,7 @@ class RunViews:
     async def explained(self, view: View, caller: Principal, run: str, path: str) -> run_pb2.ExplainNodeResponse:
         return await self.explaining.explained(view, caller, run, path)
 
-    async def planned(self, owner: str, order: Order, plan: Plan) -> run_pb2.PlanRunResponse:
+    async def planned(self, owner: Owner, order: Order, plan: Plan) -> run_pb2.PlanRunResponse:
         return await self.planning.planned(owner, order, plan)
 
     async def drawn(self, view: View, caller: Principal, request: run_pb2.DrawRunRequest) -> str:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from hashlib import sha256
 
 from pf_kit.changes import UNBORN
+from pf_pipeline.owners import Owner
 from pf_pipeline.runs.domain import Run
 
 MOST_ATTEMPTS = 12
@@ -43,6 +44,8 @@ class Notice:
     """The same at each attempt, so that a receiver knows what it was told before."""
     run: str
     owner: str
+    owner_since: datetime = UNBORN
+    """See `Owner`."""
     means: Means
     target: str
     """A URL, or a command."""
@@ -58,6 +61,10 @@ class Notice:
     """Why the last attempt failed."""
     due_time: datetime = UNBORN
 
+    @property
+    def whose(self) -> Owner:
+        return Owner(self.owner, self.owner_since)
+
 
 def notices_of(run: Run, receivers: Sequence[Mapping[str, object]]) -> Iterator[Notice]:
     """What is to be told when a run is over; `receivers` stand in its plan."""
@@ -68,6 +75,7 @@ def notices_of(run: Run, receivers: Sequence[Mapping[str, object]]) -> Iterator[
             id=f"{run.id}-{number}",
             run=run.id,
             owner=run.owner,
+            owner_since=run.owner_since,
             means=Means.WEBHOOK if "webhook" in receiver else Means.COMMAND,
             target=str(receiver.get("webhook") or receiver.get("command") or ""),
             secret_file=str(secret.get("file", "")) if isinstance(secret, Mapping) else "",

@@ -12,7 +12,9 @@ from paddleflow.problems import JobExists, Problem
 from pf_pipeline.engine.trying import LASTING
 from pf_pipeline.notices.domain import Notice
 from pf_pipeline.notices.ports import NoAnswer, Refused
+from pf_pipeline.owners import Users
 from pf_pipeline.peers_grpc.calls import Metadata, behalf, call
+from pf_pipeline.peers_grpc.users import require_there
 
 if TYPE_CHECKING:
     from paddleflow.job.v1.job_pb2_grpc import JobServiceAsyncStub
@@ -24,14 +26,16 @@ ANSWER_SECONDS = 15.0
 class RemoteCommands:
     """Fulfils `Commands`. A notice has one job: its id is made of the notice's."""
 
-    def __init__(self, channel: aio.Channel, metadata: Metadata) -> None:
+    def __init__(self, channel: aio.Channel, metadata: Metadata, users: Users) -> None:
         self._jobs: JobServiceAsyncStub = JobServiceStub(channel)
         self._metadata = metadata
+        self._users = users
 
     async def begin(self, notice: Notice) -> None:
         request = job_pb2.CreateJobRequest(job=job_pb2.Job(spec=job_of(notice)))
         metadata = behalf(self._metadata, notice.owner)
         try:
+            await require_there(self._users, notice.whose)
             await call(self._jobs.CreateJob, request, job_pb2.CreateJobResponse, metadata, ANSWER_SECONDS)
         except JobExists:
             # It was made before, and only nobody noted it.

@@ -19,7 +19,9 @@ from pf_pipeline.engine.core.words import Turn
 from pf_pipeline.engine.executors.jobs import JobView, Listed
 from pf_pipeline.engine.ports import Start
 from pf_pipeline.engine.speaking import words_of
+from pf_pipeline.owners import Owner, Users
 from pf_pipeline.peers_grpc.calls import Metadata, behalf, call
+from pf_pipeline.peers_grpc.users import require_there
 
 if TYPE_CHECKING:
     from paddleflow.job.v1.job_pb2_grpc import JobServiceAsyncStub
@@ -43,11 +45,13 @@ RUN, STEP = "paddleflow/run", "paddleflow/step"
 class RemoteJobs:
     """Fulfils `Jobs`."""
 
-    def __init__(self, channel: aio.Channel, metadata: Metadata) -> None:
+    def __init__(self, channel: aio.Channel, metadata: Metadata, users: Users) -> None:
         self._jobs: JobServiceAsyncStub = JobServiceStub(channel)
         self._metadata = metadata
+        self._users = users
 
-    async def create(self, owner: str, steps: Sequence[Start]) -> Sequence[JobView | Problem]:
+    async def create(self, owner: Owner, steps: Sequence[Start]) -> Sequence[JobView | Problem]:
+        await require_there(self._users, owner)
         request = job_pb2.CreateJobsRequest()
         wrong: dict[int, Problem] = {}
         for at, step in enumerate(steps):
@@ -58,7 +62,7 @@ class RemoteJobs:
                 continue
             request.jobs.add(spec=spec)
             request.owners.append(owner_of(step))
-        metadata = behalf(self._metadata, owner)
+        metadata = behalf(self._metadata, owner.name)
         results: Sequence[job_pb2.JobResult] = ()
         if request.jobs:
             reply = await call(self._jobs.CreateJobs, request, job_pb2.CreateJobsResponse, metadata, ANSWER_SECONDS)

@@ -10,6 +10,7 @@ from datetime import datetime
 from paddleflow.problems import PipelineNotFound, Violation
 from pf_kit.changes import UNBORN, ChangeKind
 from pf_kit.fields import plain_text, shown
+from pf_pipeline.owners import Owner
 
 LONGEST_DESCRIPTION = 256
 _ID = re.compile(r"ppl-([0-9]{6,18})", re.ASCII)
@@ -25,6 +26,8 @@ class Pipeline:
     name: str
     """Unique among those of the owner."""
     owner: str
+    owner_since: datetime = UNBORN
+    """See `Owner`."""
     description: str = ""
     newest: int = 1
     """The number of the newest version that there is."""
@@ -34,6 +37,10 @@ class Pipeline:
     update_time: datetime = UNBORN
     version: int = 0
     """Grows with each change."""
+
+    @property
+    def whose(self) -> Owner:
+        return Owner(self.owner, self.owner_since)
 
     @property
     def id(self) -> str:
@@ -71,7 +78,7 @@ class PipelineFilter:
 
     owners: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
-    seen_by: str | None = None
+    seen_by: Owner | None = None
     """Only those of this user."""
 
 

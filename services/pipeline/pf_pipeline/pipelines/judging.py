@@ -17,6 +17,7 @@ from pf_pipeline.documents.findings import Finding, Path, Problem, located
 from pf_pipeline.documents.model import Dag, Document, Mount, Node, Step
 from pf_pipeline.documents.reading import Reading, read
 from pf_pipeline.documents.writing import digest
+from pf_pipeline.owners import Owner
 from pf_pipeline.pipelines.domain import description_violations
 from pf_pipeline.pipelines.ports import Filesystems
 from pf_pipeline.pipelines.sources import Documents, Source
@@ -46,7 +47,7 @@ class Judging:
         self._documents = documents
         self._filesystems = filesystems
 
-    async def judge(self, view: View, owner: str, source: Source) -> Judged | Refused:
+    async def judge(self, view: View, owner: Owner, source: Source) -> Judged | Refused:
         """The document as a pipeline of a user, or why it cannot be one.
 
         Its main filesystem must be there; queues, flavours, images and other filesystems need not. The one of the
@@ -58,7 +59,7 @@ class Judging:
             require(description_violations("source.document.desc", reading.document.description))
             filesystem = reading.document.main_fs.name if reading.document.main_fs else ""
             if filesystem:
-                await self._filesystems.find(owner, filesystem)
+                await self._filesystems.find(owner.name, filesystem)
         except Refused as problem:
             return problem
         return Judged(
@@ -70,17 +71,17 @@ class Judging:
             path=found.path,
         )
 
-    async def problems(self, view: View, user: str, source: Source, *, pipeline_only: bool) -> Sequence[Problem]:
+    async def problems(self, view: View, user: Owner, source: Source, *, pipeline_only: bool) -> Sequence[Problem]:
         """All that is wrong with a document. Raises only if it cannot be read."""
         found = await self._documents.read(view, user, source)
         reading = await asyncio.to_thread(read, found.text)
         request = Request(filesystem="" if pipeline_only else source.filesystem)
         document, problems = await asyncio.to_thread(examined, reading, request)
         mounts = _main(document) if pipeline_only else {**_main(document), **_extra(document)}
-        missing = located(reading.tree, [finding async for finding in self._missing(user, mounts)])
+        missing = located(reading.tree, [finding async for finding in self._missing(user.name, mounts)])
         return sorted({*problems, *missing}, key=lambda problem: (problem.place, problem.path, problem.message))
 
-    async def plan(self, view: View, user: str, source: Source, parameters: Mapping[str, Given]) -> Plan:
+    async def plan(self, view: View, user: Owner, source: Source, parameters: Mapping[str, Given]) -> Plan:
         """What a run of the document would do. Raises DocumentInvalid, and what prevents it from being read."""
         found = await self._documents.read(view, user, source)
         request = Request(filesystem=source.filesystem, parameters=parameters)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from paddleflow.problems import PipelineExists
 from pf_kit.memory import tables
 from pf_kit.unit import Change, View
+from pf_pipeline.owners import Owner
 from pf_pipeline.pipelines.domain import Pipeline, PipelineFilter, PipelineVersion
 
 VersionKey = tuple[int, int]
@@ -21,7 +22,7 @@ class MemoryPipelineStore:
 
     async def add(self, change: Change, pipeline: Pipeline, first: PipelineVersion) -> Pipeline:
         kept = _pipelines(change).values()
-        if any((each.owner, each.name) == (pipeline.owner, pipeline.name) for each in kept):
+        if any((each.whose, each.name) == (pipeline.whose, pipeline.name) for each in kept):
             raise PipelineExists(f"{pipeline.owner} has a pipeline {pipeline.name!r}; add a version to it")
         await self.add_version(change, first)
         return await self.save(change, pipeline)
@@ -36,6 +37,12 @@ class MemoryPipelineStore:
             for number in sorted(kept, reverse=True)
             if (before == 0 or number < before) and _is_chosen(chosen, kept[number])
         ][:limit]
+
+    async def owners(self, view: View) -> Sequence[Owner]:
+        return sorted({each.whose for each in _pipelines(view).values()})
+
+    async def owned(self, view: View, owner: Owner, limit: int) -> Sequence[Pipeline]:
+        return [each for _, each in sorted(_pipelines(view).items()) if each.whose == owner][:limit]
 
     async def save(self, change: Change, pipeline: Pipeline) -> Pipeline:
         made = replace(pipeline, version=_next(change, "pipeline versions"))
@@ -85,7 +92,7 @@ def _next(change: Change, what: str) -> int:
 
 def _is_chosen(chosen: PipelineFilter, pipeline: Pipeline) -> bool:
     return (
-        chosen.seen_by in (None, pipeline.owner)
+        (chosen.seen_by is None or pipeline.whose.is_of(chosen.seen_by))
         and (not chosen.owners or pipeline.owner in chosen.owners)
         and (not chosen.names or pipeline.name in chosen.names)
     )

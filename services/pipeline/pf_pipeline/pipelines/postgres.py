@@ -9,6 +9,7 @@ from paddleflow.problems import PipelineExists
 from pf_kit.postgres.queries import load_queries
 from pf_kit.postgres.views import Row, on_constraint, rows
 from pf_kit.unit import Change, View
+from pf_pipeline.owners import Owner
 from pf_pipeline.pipelines.domain import Pipeline, PipelineFilter, PipelineVersion
 
 
@@ -25,9 +26,8 @@ class PostgresPipelineStore:
     async def add(self, change: Change, pipeline: Pipeline, first: PipelineVersion) -> Pipeline:
         exists = PipelineExists(f"{pipeline.owner} has a pipeline {pipeline.name!r}; add a version to it")
         with on_constraint(pipelines_name=exists):
-            version = await rows(change).fetchval(
-                self._sql["add"], pipeline.number, pipeline.owner, pipeline.name, pipeline.create_time, *_life(pipeline)
-            )
+            made = (pipeline.number, pipeline.owner, pipeline.owner_since, pipeline.name, pipeline.create_time)
+            version = await rows(change).fetchval(self._sql["add"], *made, *_life(pipeline))
         await self.add_version(change, first)
         return replace(pipeline, version=version)
 
@@ -36,8 +36,15 @@ class PostgresPipelineStore:
         return _pipeline(row) if row else None
 
     async def page(self, view: View, chosen: PipelineFilter, before: int, limit: int) -> Sequence[Pipeline]:
-        words = (sorted(chosen.owners) or None, sorted(chosen.names) or None, chosen.seen_by)
-        return [_pipeline(row) for row in await rows(view).fetch(self._sql["page"], before, limit, *words)]
+        words = (sorted(chosen.owners) or None, sorted(chosen.names) or None)
+        eyes = (chosen.seen_by.name, chosen.seen_by.since) if chosen.seen_by else (None, None)
+        return [_pipeline(row) for row in await rows(view).fetch(self._sql["page"], before, limit, *words, *eyes)]
+
+    async def owners(self, view: View) -> Sequence[Owner]:
+        return [Owner(row["owner"], row["owner_since"]) for row in await rows(view).fetch(self._sql["owners"])]
+
+    async def owned(self, view: View, owner: Owner, limit: int) -> Sequence[Pipeline]:
+        return [_pipeline(row) for row in await rows(view).fetch(self._sql["owned"], owner.name, owner.since, limit)]
 
     async def save(self, change: Change, pipeline: Pipeline) -> Pipeline:
         version = await rows(change).fetchval(self._sql["save"], pipeline.number, *_life(pipeline))

@@ -15,6 +15,7 @@ from pf_kit.changes import ChangeKind
 from pf_kit.fields import shown
 from pf_kit.principal import Principal
 from pf_kit.unit import Change, View
+from pf_pipeline.owners import Owner, eyes
 from pf_pipeline.pipelines.domain import (
     Pipeline,
     PipelineChanged,
@@ -39,34 +40,35 @@ class Pipelines:
 
     async def get(self, view: View, caller: Principal, id_: str) -> Pipeline:
         """One pipeline. Raises PipelineNotFound."""
-        return await visible(self._store, view, _eyes(caller), id_)
+        return await visible(self._store, view, eyes(caller), id_)
 
     async def page(
         self, view: View, caller: Principal, chosen: PipelineFilter, before: int, limit: int
     ) -> Sequence[Pipeline]:
         """The pipelines with lower numbers that the caller may see, newest first."""
-        return await self._store.page(view, replace(chosen, seen_by=_eyes(caller)), before, limit)
+        return await self._store.page(view, replace(chosen, seen_by=eyes(caller)), before, limit)
 
     async def version(self, view: View, caller: Principal, id_: str, number: int) -> PipelineVersion:
         """One version with its document, 0 for the newest. Raises PipelineNotFound and PipelineVersionNotFound."""
-        return await version_of(self._store, view, await visible(self._store, view, _eyes(caller), id_), number)
+        return await version_of(self._store, view, await visible(self._store, view, eyes(caller), id_), number)
 
     async def versions(
         self, view: View, caller: Principal, id_: str, filesystems: Collection[str], before: int, limit: int
     ) -> Sequence[PipelineVersion]:
         """The versions with lower numbers, newest first, without documents."""
-        pipeline = await visible(self._store, view, _eyes(caller), id_)
+        pipeline = await visible(self._store, view, eyes(caller), id_)
         return await self._store.versions(view, pipeline.number, filesystems, before, limit)
 
     async def create(
-        self, change: Change, caller: Principal, owner: str, description: str, judged: Judged | Refused
+        self, change: Change, caller: Principal, owner: Owner, description: str, judged: Judged | Refused
     ) -> Kept:
         """Keeps a document as version 1 of a new pipeline. Raises why it was refused, and PipelineExists."""
         document = _accepted(judged)
         pipeline = Pipeline(
             number=await self._store.next_number(change),
             name=document.name,
-            owner=owner,
+            owner=owner.name,
+            owner_since=owner.since,
             description=description or document.description,
             create_time=change.time,
             update_time=change.time,
@@ -112,7 +114,7 @@ class Pipelines:
 
     async def delete_version(self, change: Change, caller: Principal, id_: str, number: int) -> None:
         """Forgets a version. Raises what DeletePipelineVersion's contract lists."""
-        pipeline = await visible(self._store, change, _eyes(caller), id_)
+        pipeline = await visible(self._store, change, eyes(caller), id_)
         version = await version_of(self._store, change, pipeline, number)
         kept = await self._store.versions(change, pipeline.number, (), 0, 2)
         if len(kept) == 1:
@@ -123,7 +125,7 @@ class Pipelines:
         await self._saved(change, replace(pipeline, newest=newest))
 
     async def _unchanged(self, change: Change, caller: Principal, id_: str, etag: str) -> Pipeline:
-        pipeline = await visible(self._store, change, _eyes(caller), id_)
+        pipeline = await visible(self._store, change, eyes(caller), id_)
         if etag and etag != pipeline.etag:
             raise EtagMismatch(f"changed since etag {shown(etag)}: it is {pipeline.etag!r} now; read it again")
         return pipeline
@@ -137,11 +139,6 @@ class Pipelines:
         if schedules := await self._uses.of(view, pipeline.id, version):
             what = f"version {version} of {pipeline.id}" if version else pipeline.id
             raise PipelineInUse(f"{what} is used by {', '.join(schedules)}; stop these schedules first")
-
-
-def _eyes(caller: Principal) -> str | None:
-    """By whom a pipeline has to be seen; None for root, who sees all."""
-    return None if caller.root else caller.name
 
 
 def _accepted(judged: Judged | Refused) -> Judged:

@@ -7,10 +7,10 @@ from functools import partial
 
 from paddleflow.pipeline.v1 import pipeline_pb2 as pb
 from paddleflow.pipeline.v1 import pipeline_pb2_grpc
-from pf_kit.call import current_call
 from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
 from pf_kit.unit import Change, Database
+from pf_pipeline.owners import Callers, Owner
 from pf_pipeline.pipelines.convert import (
     description_of,
     exported_message,
@@ -40,6 +40,7 @@ class PipelineServicer(pipeline_pb2_grpc.PipelineServiceServicer):
         self,
         *,
         database: Database,
+        callers: Callers,
         mutations: Mutations,
         lists: Lists,
         pipelines: Pipelines,
@@ -48,6 +49,7 @@ class PipelineServicer(pipeline_pb2_grpc.PipelineServiceServicer):
         exporting: Exporting,
     ) -> None:
         self._database = database
+        self._callers = callers
         self._mutations = mutations
         self._lists = lists
         self._pipelines = pipelines
@@ -56,8 +58,8 @@ class PipelineServicer(pipeline_pb2_grpc.PipelineServiceServicer):
         self._exporting = exporting
 
     async def CreatePipeline(self, request: pb.CreatePipelineRequest, _context: object) -> pb.CreatePipelineResponse:
-        caller = current_call().principal
-        owner = owner_of(caller, request.pipeline)
+        caller = await self._callers.current()
+        owner = await self._callers.owner(caller, owner_of(caller, request.pipeline))
         description = description_of("pipeline.description", request.pipeline.description)
         judged = await self._judging.judge(self._database.newest, owner, source_of(request.source))
         name = judged.name if isinstance(judged, Judged) else ""
@@ -68,17 +70,17 @@ class PipelineServicer(pipeline_pb2_grpc.PipelineServiceServicer):
                 pipeline=pipeline_message(pipeline), version=version_message(pipeline.id, version)
             )
 
-        lock = name_lock(owner, name)
+        lock = name_lock(owner.name, name)
         return await self._mutations.run(
-            request, pb.CreatePipelineResponse, locks=(lock,), subject=f"pipeline/{owner}/{name}", work=work
+            request, pb.CreatePipelineResponse, locks=(lock,), subject=f"pipeline/{owner.name}/{name}", work=work
         )
 
     async def GetPipeline(self, request: pb.GetPipelineRequest, _context: object) -> pb.GetPipelineResponse:
-        found = await self._pipelines.get(self._database.newest, current_call().principal, request.id)
+        found = await self._pipelines.get(self._database.newest, await self._callers.current(), request.id)
         return pb.GetPipelineResponse(pipeline=pipeline_message(found))
 
     async def ListPipelines(self, request: pb.ListPipelinesRequest, _context: object) -> pb.ListPipelinesResponse:
-        view, caller, chosen = self._database.newest, current_call().principal, filter_of(request)
+        view, caller, chosen = self._database.newest, await self._callers.current(), filter_of(request)
         page = await self._lists.page(
             request,
             lambda before, limit: self._pipelines.page(view, caller, chosen, int(before or 0), limit),
@@ -87,13 +89,13 @@ class PipelineServicer(pipeline_pb2_grpc.PipelineServiceServicer):
         return pb.ListPipelinesResponse(pipelines=map(pipeline_message, page.things), next_page_token=page.next_token)
 
     async def UpdatePipeline(self, request: pb.UpdatePipelineRequest, _context: object) -> pb.UpdatePipelineResponse:
-        caller, view = current_call().principal, self._database.newest
+        caller, view = await self._callers.current(), self._database.newest
         description = request.description if request.HasField("description") else None
         description_of("description", description or "")
         judged = None
         if request.HasField("source"):
             source = source_of(request.source)
-            owner = (await self._pipelines.get(view, caller, request.id)).owner
+            owner = (await self._pipelines.get(view, caller, request.id)).whose
             judged = await self._judging.judge(view, owner, source)
 
         async def work(change: Change) -> pb.UpdatePipelineResponse:
@@ -113,7 +115,7 @@ class PipelineServicer(pipeline_pb2_grpc.PipelineServiceServicer):
         )
 
     async def DeletePipeline(self, request: pb.DeletePipelineRequest, _context: object) -> pb.DeletePipelineResponse:
-        caller = current_call().principal
+        caller = await self._callers.current()
 
         async def work(change: Change) -> pb.DeletePipelineResponse:
             await self._pipelines.delete(change, caller, request.id, request.etag)
@@ -130,14 +132,14 @@ class PipelineServicer(pipeline_pb2_grpc.PipelineServiceServicer):
     async def GetPipelineVersion(
         self, request: pb.GetPipelineVersionRequest, _context: object
     ) -> pb.GetPipelineVersionResponse:
-        view, caller = self._database.newest, current_call().principal
+        view, caller = self._database.newest, await self._callers.current()
         found = await self._pipelines.version(view, caller, request.pipeline_id, request.number)
         return pb.GetPipelineVersionResponse(version=version_message(request.pipeline_id, found))
 
     async def ListPipelineVersions(
         self, request: pb.ListPipelineVersionsRequest, _context: object
     ) -> pb.ListPipelineVersionsResponse:
-        view, caller, id_ = self._database.newest, current_call().principal, request.pipeline_id
+        view, caller, id_ = self._database.newest, await self._callers.current(), request.pipeline_id
         filesystems = filesystems_of(request)
         page = await self._lists.page(
             request,
@@ -151,7 +153,7 @@ class PipelineServicer(pipeline_pb2_grpc.PipelineServiceServicer):
     async def DeletePipelineVersion(
         self, request: pb.DeletePipelineVersionRequest, _context: object
     ) -> pb.DeletePipelineVersionResponse:
-        caller, id_ = current_call().principal, request.pipeline_id
+        caller, id_ = await self._callers.current(), request.pipeline_id
 
         async def work(change: Change) -> pb.DeletePipelineVersionResponse:
             await self._pipelines.delete_version(change, caller, id_, request.number)
@@ -170,14 +172,14 @@ class PipelineServicer(pipeline_pb2_grpc.PipelineServiceServicer):
     ) -> pb.ValidateDocumentResponse:
         view, user, source = (
             self._database.newest,
-            user_of(current_call().principal, "source"),
+            await self._user(),
             source_of(request.source),
         )
         found = await self._judging.problems(view, user, source, pipeline_only=request.pipeline_only)
         return pb.ValidateDocumentResponse(problems=map(problem_message, found))
 
     async def DrawDocument(self, request: pb.DrawDocumentRequest, _context: object) -> pb.DrawDocumentResponse:
-        view, user, form = self._database.newest, user_of(current_call().principal, "source"), form_of(request.form)
+        view, user, form = self._database.newest, await self._user(), form_of(request.form)
         plan = await self._judging.plan(view, user, source_of(request.source), {})
         drawing = await asyncio.to_thread(self._drawing, plan, form)
         return pb.DrawDocumentResponse(drawing=sendable(drawing, "drawing"))
@@ -185,10 +187,15 @@ class PipelineServicer(pipeline_pb2_grpc.PipelineServiceServicer):
     async def ExportDocument(self, request: pb.ExportDocumentRequest, _context: object) -> pb.ExportDocumentResponse:
         view, user, target = (
             self._database.newest,
-            user_of(current_call().principal, "source"),
+            await self._user(),
             target_of(request.target),
         )
         parameters = parameters_of(request.parameters)
         plan = await self._judging.plan(view, user, source_of(request.source), parameters)
         made = await asyncio.to_thread(partial(self._exporting, plan, target, strict=request.strict))
         return exported_message(made)
+
+    async def _user(self) -> Owner:
+        """The user in whose name a document is looked at."""
+        caller = await self._callers.current()
+        return await self._callers.owner(caller, user_of(caller, "source"))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from paddleflow.problems import InvalidArgument, PipelineNotFound, PipelineVersionNotFound, Violation
 from pf_kit.fields import shown
 from pf_kit.unit import View
+from pf_pipeline.owners import Owner
 from pf_pipeline.pipelines.domain import Pipeline, PipelineVersion, number_of
 from pf_pipeline.pipelines.ports import Filesystems
 from pf_pipeline.pipelines.store import PipelineStore
@@ -52,7 +53,7 @@ class Documents:
         self._store = store
         self._filesystems = filesystems
 
-    async def read(self, view: View, user: str, source: Source) -> Given:
+    async def read(self, view: View, user: Owner, source: Source) -> Given:
         """The document, in the name of the user whose pipeline or run it is to be.
 
         Raises PipelineNotFound, PipelineVersionNotFound, DocumentUnreadable, InvalidArgument, and what `Filesystems`
@@ -61,10 +62,10 @@ class Documents:
         if source.document:
             return Given(text=source.document)
         if source.pipeline_id:
-            pipeline = await visible(self._store, view, None if user == ROOT else user, source.pipeline_id)
+            pipeline = await visible(self._store, view, None if user.name == ROOT else user, source.pipeline_id)
             version = await version_of(self._store, view, pipeline, source.pipeline_version)
             return Given(text=version.document, pipeline_id=pipeline.id, version=version)
-        return await self._file(user, source)
+        return await self._file(user.name, source)
 
     async def _file(self, user: str, source: Source) -> Given:
         if not source.filesystem:
@@ -76,10 +77,10 @@ class Documents:
         return Given(text=text, path=path)
 
 
-async def visible(store: PipelineStore, view: View, user: str | None, id_: str) -> Pipeline:
+async def visible(store: PipelineStore, view: View, user: Owner | None, id_: str) -> Pipeline:
     """The pipeline of this id. Raises PipelineNotFound, also if it is not the user's to see; None sees all."""
     pipeline = await store.pipeline(view, number_of(id_))
-    if pipeline is None or user not in (None, pipeline.owner):
+    if pipeline is None or not (user is None or pipeline.whose.is_of(user)):
         raise PipelineNotFound(f"no pipeline {shown(id_)} that you may see")
     return pipeline
 

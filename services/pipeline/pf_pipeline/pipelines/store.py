@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from pf_kit.unit import Change, View
+from pf_pipeline.owners import Owner
 from pf_pipeline.pipelines.domain import Pipeline, PipelineFilter, PipelineVersion
 
 
@@ -33,6 +34,12 @@ class PipelineStore(Protocol):
 
     async def page(self, view: View, chosen: PipelineFilter, before: int, limit: int) -> Sequence[Pipeline]:
         """Pipelines with numbers below one, newest first; 0 means from the newest on."""
+
+    async def owners(self, view: View) -> Sequence[Owner]:
+        """The users who own pipelines."""
+
+    async def owned(self, view: View, owner: Owner, limit: int) -> Sequence[Pipeline]:
+        """Pipelines of a user, the oldest first."""
 
     async def save(self, change: Change, pipeline: Pipeline) -> Pipeline:
         """Keeps how a pipeline is now, and returns it with its new etag."""

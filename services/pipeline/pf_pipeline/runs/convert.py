@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TypeVar
 
@@ -15,6 +15,7 @@ from paddleflow.pipeline.v1 import pipeline_pb2, run_pb2
 from paddleflow.problems import InvalidArgument, Violation
 from pf_kit.events import Fact
 from pf_pipeline.documents.model import Strategy
+from pf_pipeline.owners import Owner
 from pf_pipeline.plans.domain import Kind
 from pf_pipeline.plans.requests import Given
 from pf_pipeline.runs.domain import (
@@ -74,12 +75,18 @@ def run_message(run: Run) -> run_pb2.Run:
         version=run.version,
         executor=EXECUTORS[order.executor],
     )
+    _set(message.owner_since, run.owner_since)
     _set(message.create_time, life.create_time)
     _set(message.start_time, life.start_time)
     _set(message.finish_time, life.finish_time)
     _set(message.update_time, run.update_time)
     _set(message.scheduled_time, order.scheduled_time)
     return message
+
+
+def owner_in(message: run_pb2.Run) -> Owner:
+    """Whose run a message tells of."""
+    return Owner(message.owner, message.owner_since.ToDatetime(UTC))
 
 
 def node_message(node: Node) -> run_pb2.Node:

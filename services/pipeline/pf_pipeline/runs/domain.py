@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from pf_kit.changes import UNBORN
 from pf_pipeline.documents.model import Strategy, Value
+from pf_pipeline.owners import Owner
 from pf_pipeline.plans.domain import Kind
 from pf_pipeline.plans.paths import job_name
 from pf_pipeline.runs.states import NodeState, RunState, Stop
@@ -121,12 +123,18 @@ class Run:
 
     id: str
     owner: str
+    owner_since: datetime = UNBORN
+    """See `Owner`."""
     order: Order
     life: RunLife
     number: int = 0
     """Grows with each run that is made."""
     version: int = 0
     update_time: datetime | None = None
+
+    @property
+    def whose(self) -> Owner:
+        return Owner(self.owner, self.owner_since)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,6 +292,8 @@ class RunFilter:
     names: frozenset[str] = frozenset()
     schedule_id: str = ""
     pipeline_id: str = ""
+    seen_by: Owner | None = None
+    """Only those of this user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

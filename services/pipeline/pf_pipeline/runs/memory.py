@@ -9,6 +9,7 @@ from datetime import datetime
 
 from pf_kit.memory import tables
 from pf_kit.unit import Change, View
+from pf_pipeline.owners import Owner
 from pf_pipeline.runs.domain import Happening, Leaving, Loop, Node, NodeFilter, Progress, Run, RunFilter, Standing, Wish
 from pf_pipeline.runs.states import NODE_OVER, RUN_OVER, NodeState
 from pf_pipeline.runs.store import Place, Turn
@@ -127,6 +128,13 @@ class MemoryRunStore:
         for number in [number for number, wish in wishes.items() if wish.run in ids]:
             del wishes[number]
 
+    async def owners(self, view: View) -> Sequence[Owner]:
+        return sorted({run.whose for run in _runs(view).values()})
+
+    async def owned(self, view: View, owner: Owner, after: str, limit: int) -> Sequence[Run]:
+        found = [run for id_, run in sorted(_runs(view).items()) if id_ > after and run.whose == owner]
+        return [_without_document(run) for run in found[:limit]]
+
     async def retries_of(self, view: View, id_: str) -> Sequence[str]:
         return [run.id for run in reversed(_newest(view)) if id_ and run.order.retry_of == id_]
 
@@ -207,3 +215,4 @@ def _conditions(run: Run, chosen: RunFilter) -> Iterator[bool]:
     yield not chosen.names or order.title in chosen.names
     yield chosen.schedule_id in ("", order.schedule_id)
     yield chosen.pipeline_id in ("", order.source.pipeline_id)
+    yield chosen.seen_by is None or run.whose.is_of(chosen.seen_by)

@@ -9,6 +9,7 @@ from typing import Protocol
 from paddleflow.pipeline.v1 import run_pb2
 from pf_kit.principal import Principal
 from pf_kit.unit import Change, View
+from pf_pipeline.owners import Owner
 from pf_pipeline.plans.domain import Plan
 from pf_pipeline.runs.domain import Node, NodeFilter, Order, Source
 from pf_pipeline.runs.store import Place
@@ -39,7 +40,7 @@ class Found:
 class Documents(Protocol):
     """The port to documents."""
 
-    async def find(self, owner: str, wanted: Wanted) -> Found:
+    async def find(self, owner: Owner, wanted: Wanted) -> Found:
         """The document, in the name of a user. Raises DocumentUnreadable, PipelineNotFound, PipelineVersionNotFound,
         and what there is to say of its filesystem.
         """
@@ -76,7 +77,7 @@ class Showing(Protocol):
     async def explained(self, view: View, caller: Principal, run: str, path: str) -> run_pb2.ExplainNodeResponse:
         """Why a node stands where it stands."""
 
-    async def planned(self, owner: str, order: Order, plan: Plan) -> run_pb2.PlanRunResponse:
+    async def planned(self, owner: Owner, order: Order, plan: Plan) -> run_pb2.PlanRunResponse:
         """What a run would do."""
 
     async def drawn(self, view: View, caller: Principal, request: run_pb2.DrawRunRequest) -> str:

@@ -11,6 +11,7 @@ from pf_kit.postgres.queries import load_queries
 from pf_kit.postgres.views import Row, rows
 from pf_kit.unit import Change, View
 from pf_pipeline.documents.model import Value
+from pf_pipeline.owners import Owner
 from pf_pipeline.runs.domain import (
     Happening,
     Leaving,
@@ -45,6 +46,7 @@ class PostgresRunStore:
             self._sql["add_run"],
             run.id,
             run.owner,
+            run.owner_since,
             order.title,
             order.filesystem,
             order.schedule_id,
@@ -61,7 +63,7 @@ class PostgresRunStore:
         return [f"run-{row['number']:06d}" for row in await rows(change).fetch(self._sql["new_ids"], count)]
 
     async def add_all(self, change: Change, runs: Sequence[Run]) -> Sequence[Run]:
-        columns = _columns((_whole(run) for run in runs), 11)
+        columns = _columns((_whole(run) for run in runs), 12)
         found = {row["id"]: row for row in await rows(change).fetch(self._sql["add_all"], *columns, change.time)}
         return [
             replace(run, number=found[run.id]["number"], version=found[run.id]["version"], update_time=change.time)
@@ -83,6 +85,8 @@ class PostgresRunStore:
             _some(chosen.names),
             chosen.schedule_id or None,
             chosen.pipeline_id or None,
+            chosen.seen_by and chosen.seen_by.name,
+            chosen.seen_by and chosen.seen_by.since,
         )
         return [_run(row) for row in found]
 
@@ -163,6 +167,13 @@ class PostgresRunStore:
     async def expired(self, view: View, until: datetime, limit: int) -> Sequence[Run]:
         return [_run(row) for row in await rows(view).fetch(self._sql["expired"], until, limit)]
 
+    async def owners(self, view: View) -> Sequence[Owner]:
+        return [Owner(row["owner"], row["owner_since"]) for row in await rows(view).fetch(self._sql["owners"])]
+
+    async def owned(self, view: View, owner: Owner, after: str, limit: int) -> Sequence[Run]:
+        found = await rows(view).fetch(self._sql["owned"], owner.name, owner.since, after, limit)
+        return [_run(row) for row in found]
+
     async def retries_of(self, view: View, id_: str) -> Sequence[str]:
         return [row["id"] for row in await rows(view).fetch(self._sql["retries_of"], id_)]
 
@@ -190,6 +201,7 @@ def _whole(run: Run) -> Sequence[object]:
     return (
         run.id,
         run.owner,
+        run.owner_since,
         order.title,
         order.filesystem,
         order.schedule_id,
@@ -240,6 +252,7 @@ def _run(row: Row) -> Run:
     return Run(
         id=row["id"],
         owner=row["owner"],
+        owner_since=row["owner_since"],
         order=replace(order, document=row["document"]),
         life=life_of(row["life"]),
         number=row["number"],

@@ -67,7 +67,7 @@ class Retrying:
     async def create(self, change: Change, run: Run, draft: Draft) -> Run:
         """Keeps the new run, which begins at once."""
         life = RunLife(create_time=change.time, state=RunState.PENDING)
-        made = await self.runs.begin(change, run.owner, draft.order, life)
+        made = await self.runs.begin(change, run.whose, draft.order, life)
         nodes = [replace(node, run=made.id) for node in draft.nodes]
         loops = [replace(loop, run=made.id) for loop in draft.loops]
         (saved,) = await self.store.save(change, [Turn(run=made, nodes=nodes, loops=loops)])

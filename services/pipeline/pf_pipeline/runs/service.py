@@ -11,6 +11,7 @@ from dataclasses import replace
 from paddleflow.problems import NodeNotFound, PermissionDenied, RunInUse, RunNotFound, RunStateConflict
 from pf_kit.principal import Principal
 from pf_kit.unit import Change, View
+from pf_pipeline.owners import Owner, eyes, identity, owns
 from pf_pipeline.plans.paths import artifacts_folder
 from pf_pipeline.runs.domain import (
     Executor,
@@ -42,43 +43,39 @@ class Runs:
         """The run of this id. Raises RunNotFound, also if the caller may not see it."""
         known = await self._store.runs(view, [id_]) if "\0" not in id_ else []
         for run in known:
-            if caller.root or run.owner == caller.name:
+            if owns(caller, run.whose):
                 return run
         raise RunNotFound(f"no run {id_[:63]!r}")
 
     async def page(self, view: View, caller: Principal, chosen: RunFilter, before: int, limit: int) -> Sequence[Run]:
         """The runs that the caller may see, newest first, without documents."""
-        if not caller.root:
-            if chosen.owners and caller.name not in chosen.owners:
-                return []
-            chosen = replace(chosen, owners=frozenset({caller.name}))
-        return await self._store.page(view, chosen, before, limit)
+        return await self._store.page(view, replace(chosen, seen_by=eyes(caller)), before, limit)
 
-    async def create(self, change: Change, owner: str, order: Order) -> Run:
+    async def create(self, change: Change, owner: Owner, order: Order) -> Run:
         """Keeps a new run, which begins at once."""
         return await self.begin(change, owner, order, RunLife(create_time=change.time))
 
-    async def begin(self, change: Change, owner: str, order: Order, life: RunLife) -> Run:
+    async def begin(self, change: Change, owner: Owner, order: Order, life: RunLife) -> Run:
         """Keeps a new run, which goes on from where it stands."""
         run = await self._store.add(change, _run(await self._store.new_id(change), owner, order, life))
-        await self._store.wish(change, Wish(run=run.id, wanted=Wanted.BEGIN, by=owner))
+        await self._store.wish(change, Wish(run=run.id, wanted=Wanted.BEGIN, by=owner.name))
         change.emit(RunChanged(run, born=True))
         return run
 
-    async def create_all(self, change: Change, orders: Sequence[tuple[str, Order]]) -> Sequence[Run]:
+    async def create_all(self, change: Change, orders: Sequence[tuple[Owner, Order]]) -> Sequence[Run]:
         """Keeps new runs of owners, which begin at once."""
         life = RunLife(create_time=change.time)
         added = await self._add_all(change, [(owner, order, life) for owner, order in orders])
         await self._store.wish_all(change, [Wish(run=run.id, wanted=Wanted.BEGIN, by=run.owner) for run in added])
         return added
 
-    async def create_all_skipped(self, change: Change, orders: Sequence[tuple[str, Order, str]]) -> Sequence[Run]:
+    async def create_all_skipped(self, change: Change, orders: Sequence[tuple[Owner, Order, str]]) -> Sequence[Run]:
         """Keeps the records of runs of owners that schedules have passed over, and why."""
         bare = RunLife(create_time=change.time, state=RunState.SKIPPED, finish_time=change.time)
         lives = [(owner, order, replace(bare, message=why)) for owner, order, why in orders]
         return await self._add_all(change, lives)
 
-    async def _add_all(self, change: Change, new: Sequence[tuple[str, Order, RunLife]]) -> Sequence[Run]:
+    async def _add_all(self, change: Change, new: Sequence[tuple[Owner, Order, RunLife]]) -> Sequence[Run]:
         ids = await self._store.new_ids(change, len(new))
         runs = [_run(id_, owner, order, life) for id_, (owner, order, life) in zip(ids, new, strict=True)]
         added = await self._store.add_all(change, runs)
@@ -148,19 +145,28 @@ class Runs:
     async def _approvable(self, view: View, caller: Principal, id_: str, path: str) -> Node:
         """Who may approve may see so much of a run that is not its own."""
         node = await self._store.node(view, id_, path) if "\0" not in f"{id_}{path}" else None
-        if node is None or not (caller.root or caller.name in node.waiting_on):
+        asked = node is not None and await self._is_asked(view, caller, id_, node)
+        if node is None or not asked:
             await self.get(view, caller, id_)
         if node is None:
             raise NodeNotFound(f"run {id_!r} has no node {path[:200]!r}, or it has not begun")
         if node.waiting is not Waiting.APPROVAL:
             raise RunStateConflict(f"{path} of run {id_!r} does not wait for approval")
-        if not (caller.root or caller.name in node.waiting_on):
+        if not asked:
             raise PermissionDenied(f"{path} waits for the approval of {', '.join(node.waiting_on)}")
         return node
 
+    async def _is_asked(self, view: View, caller: Principal, id_: str, node: Node) -> bool:
+        """True if the caller may approve; whoever only has the name of the owner by now may not."""
+        if caller.root or caller.name not in node.waiting_on:
+            return caller.root
+        (run,) = await self._store.runs(view, [id_])
+        name = identity(caller).name
+        return name == caller.name and (name != run.owner or owns(caller, run.whose))
 
-def _run(id_: str, owner: str, order: Order, life: RunLife) -> Run:
-    return Run(id=id_, owner=owner, order=order, life=life)
+
+def _run(id_: str, owner: Owner, order: Order, life: RunLife) -> Run:
+    return Run(id=id_, owner=owner.name, owner_since=owner.since, order=order, life=life)
 
 
 def _leavings(run: Run) -> Iterator[Leaving]:

@@ -10,11 +10,12 @@ from google.protobuf.message import Message
 
 from paddleflow.pipeline.v1 import run_pb2, run_pb2_grpc
 from paddleflow.problems import InvalidArgument, Violation
-from pf_kit.call import current_call
 from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
+from pf_kit.principal import Principal
 from pf_kit.unit import Change, Database
 from pf_kit.watch import Watches
+from pf_pipeline.owners import Callers
 from pf_pipeline.runs.convert import (
     draft_of,
     happening_message,
@@ -40,6 +41,7 @@ class Parts:
     """What the servicer works with."""
 
     database: Database
+    callers: Callers
     mutations: Mutations
     lists: Lists
     watches: Watches
@@ -58,8 +60,8 @@ class RunServicer(run_pb2_grpc.RunServiceServicer):
         self._parts = parts
 
     async def CreateRun(self, request: run_pb2.CreateRunRequest, _context: object) -> run_pb2.CreateRunResponse:
-        caller, draft, parts = current_call().principal, draft_of(request), self._parts
-        owner = owner_of(caller, draft.owner)
+        caller, draft, parts = await self._caller(), draft_of(request), self._parts
+        owner = await parts.callers.owner(caller, owner_of(caller, draft.owner))
         order, _ = await parts.taking.order(owner, draft)
 
         async def work(change: Change) -> run_pb2.CreateRunResponse:
@@ -67,24 +69,24 @@ class RunServicer(run_pb2_grpc.RunServiceServicer):
             return run_pb2.CreateRunResponse(run=_bare(run_message(run)))
 
         return await parts.mutations.run(
-            request, run_pb2.CreateRunResponse, locks=(), subject=f"runs/{owner}", work=work
+            request, run_pb2.CreateRunResponse, locks=(), subject=f"runs/{owner.name}", work=work
         )
 
     async def PlanRun(self, request: run_pb2.PlanRunRequest, _context: object) -> run_pb2.PlanRunResponse:
-        caller, draft, parts = current_call().principal, draft_of(request.run), self._parts
-        owner = owner_of(caller, draft.owner)
+        caller, draft, parts = await self._caller(), draft_of(request.run), self._parts
+        owner = await parts.callers.owner(caller, owner_of(caller, draft.owner))
         order, plan = await parts.taking.order(owner, draft)
         return await parts.showing.planned(owner, order, plan)
 
     async def GetRun(self, request: run_pb2.GetRunRequest, _context: object) -> run_pb2.GetRunResponse:
         view = self._parts.database.newest
-        run = await self._parts.runs.get(view, current_call().principal, request.id)
+        run = await self._parts.runs.get(view, await self._caller(), request.id)
         message = run_message(run)
         message.used_by.extend(await self._parts.runs.used_by(view, run))
         return run_pb2.GetRunResponse(run=message)
 
     async def ListRuns(self, request: run_pb2.ListRunsRequest, _context: object) -> run_pb2.ListRunsResponse:
-        view, caller, chosen = self._parts.database.newest, current_call().principal, run_filter(request)
+        view, caller, chosen = self._parts.database.newest, await self._caller(), run_filter(request)
         page = await self._parts.lists.page(
             request,
             lambda after, limit: self._parts.runs.page(view, caller, chosen, int(after or 0), limit),
@@ -99,7 +101,7 @@ class RunServicer(run_pb2_grpc.RunServiceServicer):
     ) -> AsyncIterator[run_pb2.WatchRunsResponse]:
         if "\0" in f"{request.id}{request.owner}":
             raise InvalidArgument.of(Violation("id", "must not hold NUL"))
-        teller = Teller(store=self._parts.store, caller=current_call().principal, request=request)
+        teller = Teller(store=self._parts.store, caller=await self._caller(), request=request)
         watch = self._parts.watches.watch(request.resume_token, existing=teller.existing, changes=teller.changes)
         async for page in watch:
             yield run_pb2.WatchRunsResponse(
@@ -107,7 +109,7 @@ class RunServicer(run_pb2_grpc.RunServiceServicer):
             )
 
     async def StopRun(self, request: run_pb2.StopRunRequest, _context: object) -> run_pb2.StopRunResponse:
-        caller = current_call().principal
+        caller = await self._caller()
 
         async def work(change: Change) -> run_pb2.StopRunResponse:
             run = await self._parts.runs.stop(change, caller, request.id, force=request.force)
@@ -116,7 +118,7 @@ class RunServicer(run_pb2_grpc.RunServiceServicer):
         return await self._change(request, run_pb2.StopRunResponse, request.id, work)
 
     async def RetryRun(self, request: run_pb2.RetryRunRequest, _context: object) -> run_pb2.RetryRunResponse:
-        caller, parts = current_call().principal, self._parts
+        caller, parts = await self._caller(), self._parts
         run = await parts.runs.get(parts.database.newest, caller, request.id)
         again = Again(frozenset(getattr(request, "from")), parameters_of(request.parameters))
         draft = await parts.retrying.draft(parts.database.newest, run, again)
@@ -128,7 +130,7 @@ class RunServicer(run_pb2_grpc.RunServiceServicer):
         return await self._change(request, run_pb2.RetryRunResponse, request.id, work)
 
     async def DeleteRun(self, request: run_pb2.DeleteRunRequest, _context: object) -> run_pb2.DeleteRunResponse:
-        caller = current_call().principal
+        caller = await self._caller()
 
         async def work(change: Change) -> run_pb2.DeleteRunResponse:
             await self._parts.runs.delete(change, caller, request.id, keep_if_used=request.keep_if_used)
@@ -137,7 +139,7 @@ class RunServicer(run_pb2_grpc.RunServiceServicer):
         return await self._change(request, run_pb2.DeleteRunResponse, request.id, work)
 
     async def ListNodes(self, request: run_pb2.ListNodesRequest, _context: object) -> run_pb2.ListNodesResponse:
-        view, caller, chosen = self._parts.database.newest, current_call().principal, node_filter(request)
+        view, caller, chosen = self._parts.database.newest, await self._caller(), node_filter(request)
         page = await self._parts.lists.page(
             request,
             lambda after, limit: self._parts.showing.nodes(view, caller, request.run_id, chosen, _place(after), limit),
@@ -150,19 +152,19 @@ class RunServicer(run_pb2_grpc.RunServiceServicer):
     async def WatchHappenings(
         self, request: run_pb2.WatchHappeningsRequest, _context: object
     ) -> AsyncIterator[run_pb2.WatchHappeningsResponse]:
-        caller = current_call().principal
+        caller = await self._caller()
         told = self._parts.following.happenings(caller, request.run_id, request.after, follow=request.follow)
         async for found in told:
             yield run_pb2.WatchHappeningsResponse(happenings=map(happening_message, found))
 
     async def ExplainNode(self, request: run_pb2.ExplainNodeRequest, _context: object) -> run_pb2.ExplainNodeResponse:
-        view, caller = self._parts.database.newest, current_call().principal
+        view, caller = self._parts.database.newest, await self._caller()
         return await self._parts.showing.explained(view, caller, request.run_id, request.path)
 
     async def DecideApproval(
         self, request: run_pb2.DecideApprovalRequest, _context: object
     ) -> run_pb2.DecideApprovalResponse:
-        caller = current_call().principal
+        caller = await self._caller()
 
         async def work(change: Change) -> run_pb2.DecideApprovalResponse:
             node = await self._parts.runs.decide(
@@ -173,8 +175,11 @@ class RunServicer(run_pb2_grpc.RunServiceServicer):
         return await self._change(request, run_pb2.DecideApprovalResponse, request.run_id, work)
 
     async def DrawRun(self, request: run_pb2.DrawRunRequest, _context: object) -> run_pb2.DrawRunResponse:
-        view, caller = self._parts.database.newest, current_call().principal
+        view, caller = self._parts.database.newest, await self._caller()
         return run_pb2.DrawRunResponse(drawing=await self._parts.showing.drawn(view, caller, request))
+
+    async def _caller(self) -> Principal:
+        return await self._parts.callers.current()
 
     async def _change(self, request: Message, reply: type[R], run: str, work: Callable[[Change], Awaitable[R]]) -> R:
         return await self._parts.mutations.run(request, reply, locks=(run_lock(run),), subject=f"run/{run}", work=work)

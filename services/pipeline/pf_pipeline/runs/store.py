@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from pf_kit.unit import Change, View
+from pf_pipeline.owners import Owner
 from pf_pipeline.runs.domain import Happening, Leaving, Loop, Node, NodeFilter, Progress, Run, RunFilter, Standing, Wish
 
 Place = tuple[int, int, str]
@@ -102,6 +103,12 @@ class RunStore(Protocol):
 
     async def expired(self, view: View, until: datetime, limit: int) -> Sequence[Run]:
         """Runs that were over at a time, oldest first."""
+
+    async def owners(self, view: View) -> Sequence[Owner]:
+        """The users who own runs."""
+
+    async def owned(self, view: View, owner: Owner, after: str, limit: int) -> Sequence[Run]:
+        """The runs of a user with ids after one, by id, without documents."""
 
     async def retries_of(self, view: View, id_: str) -> Sequence[str]:
         """Ids of the runs that try a run again, and have taken over what it did."""

@@ -11,6 +11,7 @@ from paddleflow.problems import PermissionDenied
 from pf_kit.principal import Principal
 from pf_pipeline.documents.model import Mount, Strategy
 from pf_pipeline.documents.reading import read
+from pf_pipeline.owners import Owner
 from pf_pipeline.plans.domain import Plan, Planned, PlannedDag
 from pf_pipeline.plans.paths import ground
 from pf_pipeline.plans.planning import plan
@@ -88,13 +89,13 @@ class Taking:
         self._filesystems = filesystems
         self._plans = plans
 
-    async def order(self, owner: str, draft: Draft) -> tuple[Order, Plan]:
+    async def order(self, owner: Owner, draft: Draft) -> tuple[Order, Plan]:
         """The order of a user, and its plan. Raises what CreateRun's contract lists."""
         found = await self._documents.find(owner, draft.wanted)
         bare = _order(draft, found)
         # A large document takes a second, in which others want to be served.
         made = await asyncio.to_thread(self._plans.plan, bare)
-        mounts = await self._mounts(owner, made)
+        mounts = await self._mounts(owner.name, made)
         main = made.main_fs.name if made.main_fs else ""
         order = Order(
             name=made.name,

@@ -8,7 +8,8 @@ from paddleflow.pipeline.v1 import run_pb2
 from pf_kit.events import Event
 from pf_kit.principal import Principal
 from pf_kit.unit import View
-from pf_pipeline.runs.convert import RUN_EVENT, existing
+from pf_pipeline.owners import eyes, owns
+from pf_pipeline.runs.convert import RUN_EVENT, existing, owner_in
 from pf_pipeline.runs.domain import RunFilter
 from pf_pipeline.runs.states import RUN_OVER, RunState
 from pf_pipeline.runs.store import RunStore
@@ -32,17 +33,14 @@ class Teller:
         ids = frozenset({self._id} if self._id else ())
         owners = frozenset({self._owner} if self._owner else ())
         states = frozenset() if ids else UNFINISHED
-        chosen = RunFilter(ids=ids, owners=owners, states=states)
+        chosen = RunFilter(ids=ids, owners=owners, states=states, seen_by=eyes(self._caller))
         found = await self._store.page(view, chosen, 0, ALL)
-        return [existing(run) for run in reversed(found) if self._sees(run.owner)]
+        return [existing(run) for run in reversed(found)]
 
     async def changes(self, event: Event) -> Sequence[run_pb2.RunEvent]:
         """What an event means; often nothing."""
         if event.fact.type != RUN_EVENT or (self._id and event.fact.subject != f"run/{self._id}"):
             return []
         told = run_pb2.RunEvent.FromString(event.fact.payload)
-        wanted = self._owner in ("", told.run.owner) and self._sees(told.run.owner)
+        wanted = self._owner in ("", told.run.owner) and owns(self._caller, owner_in(told.run))
         return [told] if wanted else []
-
-    def _sees(self, owner: str) -> bool:
-        return self._caller.root or owner == self._caller.name

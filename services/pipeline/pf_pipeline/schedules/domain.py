@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from pf_kit.changes import UNBORN, ChangeKind
+from pf_pipeline.owners import Owner
 from pf_pipeline.schedules.cron import Timetable, timetable
 
 
@@ -94,6 +95,8 @@ class Schedule:
 
     id: str
     owner: str
+    owner_since: datetime = UNBORN
+    """See `Owner`."""
     name: str
     description: str = ""
     pipeline_id: str
@@ -106,6 +109,10 @@ class Schedule:
     create_time: datetime = UNBORN
     update_time: datetime = UNBORN
     version: int = 0
+
+    @property
+    def whose(self) -> Owner:
+        return Owner(self.owner, self.owner_since)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -138,7 +145,7 @@ class ScheduleChanged:
 class ScheduleFilter:
     """Which schedules to list. Empty fields match all; all must match."""
 
-    seen_by: str = ""
+    seen_by: Owner | None = None
     """Only those of this user."""
     owners: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()

@@ -9,6 +9,7 @@ from datetime import datetime
 from paddleflow.problems import Conflict, ScheduleExists
 from pf_kit.memory import tables
 from pf_kit.unit import Change, View
+from pf_pipeline.owners import Owner
 from pf_pipeline.schedules.domain import OVER, Schedule, ScheduleFilter, Tick, TickKey
 from pf_pipeline.schedules.store import MOST_USERS
 
@@ -20,7 +21,7 @@ class MemoryScheduleStore:
         return f"schedule-{_next(change, 'schedule_ids'):06d}"
 
     async def add(self, change: Change, schedule: Schedule) -> Schedule:
-        if any((each.owner, each.name) == (schedule.owner, schedule.name) for each in _schedules(change).values()):
+        if any((each.whose, each.name) == (schedule.whose, schedule.name) for each in _schedules(change).values()):
             raise ScheduleExists(f"{schedule.owner} has a schedule {schedule.name!r}; choose another name")
         added = replace(
             schedule,
@@ -53,6 +54,13 @@ class MemoryScheduleStore:
         del _schedules(change)[id_]
         for key in [key for key in _ticks(change) if key.schedule == id_]:
             del _ticks(change)[key]
+
+    async def owners(self, view: View) -> Sequence[Owner]:
+        return sorted({each.whose for each in _schedules(view).values()})
+
+    async def owned(self, view: View, owner: Owner, limit: int) -> Sequence[Schedule]:
+        oldest = sorted(_schedules(view).values(), key=lambda schedule: schedule.number)
+        return [each for each in oldest if each.whose == owner][:limit]
 
     async def due(self, view: View, now: datetime, limit: int) -> Sequence[str]:
         times = ((each.standing.wake_time, each.id) for each in _schedules(view).values())
@@ -102,7 +110,7 @@ def _next(change: Change, counter: str) -> int:
 
 
 def _conditions(schedule: Schedule, chosen: ScheduleFilter) -> Iterator[bool]:
-    yield chosen.seen_by in ("", schedule.owner)
+    yield chosen.seen_by is None or schedule.whose.is_of(chosen.seen_by)
     yield not chosen.owners or schedule.owner in chosen.owners
     yield not chosen.names or schedule.name in chosen.names
     yield not chosen.pipeline_ids or schedule.pipeline_id in chosen.pipeline_ids

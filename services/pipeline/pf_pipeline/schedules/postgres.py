@@ -10,6 +10,7 @@ from paddleflow.problems import Conflict, ScheduleExists
 from pf_kit.postgres.queries import load_queries
 from pf_kit.postgres.views import Row, on_constraint, rows
 from pf_kit.unit import Change, View
+from pf_pipeline.owners import Owner
 from pf_pipeline.schedules.domain import (
     Catchup,
     Policy,
@@ -52,8 +53,9 @@ class PostgresScheduleStore:
             _some(chosen.pipeline_ids),
             _some(chosen.pipeline_versions),
             _some(chosen.states),
-            chosen.seen_by or None,
             limit,
+            chosen.seen_by and chosen.seen_by.name,
+            chosen.seen_by and chosen.seen_by.since,
         )
         return [_schedule(row) for row in found]
 
@@ -65,6 +67,13 @@ class PostgresScheduleStore:
 
     async def remove(self, change: Change, id_: str) -> None:
         await rows(change).execute(self._sql["remove"], id_)
+
+    async def owners(self, view: View) -> Sequence[Owner]:
+        return [Owner(row["owner"], row["owner_since"]) for row in await rows(view).fetch(self._sql["owners"])]
+
+    async def owned(self, view: View, owner: Owner, limit: int) -> Sequence[Schedule]:
+        found = await rows(view).fetch(self._sql["owned"], owner.name, owner.since, limit)
+        return [_schedule(row) for row in found]
 
     async def due(self, view: View, now: datetime, limit: int) -> Sequence[str]:
         return [row["id"] for row in await rows(view).fetch(self._sql["due"], now, limit)]
@@ -111,6 +120,7 @@ def _whole(schedule: Schedule) -> Sequence[object]:
     return (
         schedule.id,
         schedule.owner,
+        schedule.owner_since,
         schedule.name,
         schedule.description,
         schedule.pipeline_id,
@@ -136,6 +146,7 @@ def _schedule(row: Row) -> Schedule:
     return Schedule(
         id=row["id"],
         owner=row["owner"],
+        owner_since=row["owner_since"],
         name=row["name"],
         description=row["description"],
         pipeline_id=row["pipeline"],

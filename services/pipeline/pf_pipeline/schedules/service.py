@@ -10,6 +10,7 @@ from paddleflow.problems import InvalidArgument, ScheduleNotFound, ScheduleState
 from pf_kit.changes import ChangeKind
 from pf_kit.principal import Principal
 from pf_kit.unit import Change, View
+from pf_pipeline.owners import Owner, eyes, owns
 from pf_pipeline.schedules.domain import (
     OVER,
     TRANSITIONS,
@@ -52,7 +53,7 @@ class Schedules:
         self._store = store
         self._pipelines = pipelines
 
-    async def create(self, change: Change, caller: Principal, draft: Draft) -> Schedule:
+    async def create(self, change: Change, caller: Principal, owner: Owner, draft: Draft) -> Schedule:
         """Adds a schedule. Raises ScheduleExists, or what is wrong with its pipeline."""
         version = await self._pipelines.version_of(change, caller, draft.pipeline_id, draft.pipeline_version)
         rule = replace(draft.rule, start=draft.start or change.time)
@@ -60,7 +61,8 @@ class Schedules:
             change,
             Schedule(
                 id=await self._store.new_id(change),
-                owner=draft.owner or caller.name,
+                owner=owner.name,
+                owner_since=owner.since,
                 name=draft.name,
                 description=draft.description,
                 pipeline_id=draft.pipeline_id,
@@ -76,7 +78,7 @@ class Schedules:
     async def get(self, view: View, caller: Principal, id_: str) -> Schedule:
         """The schedule of an id. Raises ScheduleNotFound."""
         for found in await self._store.schedules(view, [id_]):
-            if caller.root or found.owner == caller.name:
+            if owns(caller, found.whose):
                 return found
         raise ScheduleNotFound(f"no schedule {id_[:63]!r}")
 
@@ -84,7 +86,7 @@ class Schedules:
         self, view: View, caller: Principal, chosen: ScheduleFilter, before: int, limit: int
     ) -> Sequence[Schedule]:
         """The schedules that the caller may see, newest first."""
-        return await self._store.page(view, replace(chosen, seen_by="" if caller.root else caller.name), before, limit)
+        return await self._store.page(view, replace(chosen, seen_by=eyes(caller)), before, limit)
 
     async def pause(self, change: Change, caller: Principal, id_: str) -> Schedule:
         """Holds a schedule. Raises ScheduleNotFound, or ScheduleStateConflict if it is over."""

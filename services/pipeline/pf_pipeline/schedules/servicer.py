@@ -8,11 +8,11 @@ from typing import TypeVar
 from google.protobuf.message import Message
 
 from paddleflow.pipeline.v1 import schedule_pb2, schedule_pb2_grpc
-from pf_kit.call import current_call
 from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
 from pf_kit.principal import Principal
 from pf_kit.unit import Change, Database
+from pf_pipeline.owners import Callers
 from pf_pipeline.schedules.backfill import Backfill, Filled
 from pf_pipeline.schedules.convert import draft_of, filled_message, filter_of, id_of, schedule_message, span_of
 from pf_pipeline.schedules.domain import Schedule
@@ -31,6 +31,7 @@ class ScheduleServicer(schedule_pb2_grpc.ScheduleServiceServicer):
         self,
         *,
         database: Database,
+        callers: Callers,
         mutations: Mutations,
         lists: Lists,
         schedules: Schedules,
@@ -38,6 +39,7 @@ class ScheduleServicer(schedule_pb2_grpc.ScheduleServiceServicer):
         runs: RunMaker,
     ) -> None:
         self._database = database
+        self._callers = callers
         self._mutations = mutations
         self._lists = lists
         self._schedules = schedules
@@ -47,33 +49,33 @@ class ScheduleServicer(schedule_pb2_grpc.ScheduleServiceServicer):
     async def CreateSchedule(
         self, request: schedule_pb2.CreateScheduleRequest, _context: object
     ) -> schedule_pb2.CreateScheduleResponse:
-        caller = current_call().principal
+        caller = await self._callers.current()
         draft = draft_of(caller, request.schedule)
-        owner = draft.owner or caller.name
+        owner = await self._callers.owner(caller, draft.owner or caller.name)
 
         async def work(change: Change) -> schedule_pb2.CreateScheduleResponse:
-            made = await self._schedules.create(change, caller, draft)
+            made = await self._schedules.create(change, caller, owner, draft)
             return schedule_pb2.CreateScheduleResponse(schedule=schedule_message(made))
 
         return await self._mutations.run(
             request,
             schedule_pb2.CreateScheduleResponse,
             # Nobody else knows the id yet, and of two schedules of one name the second is refused.
-            locks=(schedule_lock(f"{owner}/{draft.name}"),),
-            subject=f"schedule/{owner}/{draft.name}",
+            locks=(schedule_lock(f"{owner.name}/{draft.name}"),),
+            subject=f"schedule/{owner.name}/{draft.name}",
             work=work,
         )
 
     async def GetSchedule(
         self, request: schedule_pb2.GetScheduleRequest, _context: object
     ) -> schedule_pb2.GetScheduleResponse:
-        found = await self._schedules.get(self._database.newest, current_call().principal, id_of(request.id))
+        found = await self._schedules.get(self._database.newest, await self._callers.current(), id_of(request.id))
         return schedule_pb2.GetScheduleResponse(schedule=schedule_message(found))
 
     async def ListSchedules(
         self, request: schedule_pb2.ListSchedulesRequest, _context: object
     ) -> schedule_pb2.ListSchedulesResponse:
-        view, caller, chosen = self._database.newest, current_call().principal, filter_of(request)
+        view, caller, chosen = self._database.newest, await self._callers.current(), filter_of(request)
         page = await self._lists.page(
             request,
             lambda after, limit: self._schedules.page(view, caller, chosen, int(after or 0), limit),
@@ -101,7 +103,7 @@ class ScheduleServicer(schedule_pb2_grpc.ScheduleServiceServicer):
     async def DeleteSchedule(
         self, request: schedule_pb2.DeleteScheduleRequest, _context: object
     ) -> schedule_pb2.DeleteScheduleResponse:
-        caller, id_ = current_call().principal, id_of(request.id)
+        caller, id_ = await self._callers.current(), id_of(request.id)
 
         async def work(change: Change) -> schedule_pb2.DeleteScheduleResponse:
             await self._schedules.delete(change, caller, id_)
@@ -116,7 +118,7 @@ class ScheduleServicer(schedule_pb2_grpc.ScheduleServiceServicer):
         )
 
     async def Backfill(self, request: schedule_pb2.BackfillRequest, _context: object) -> schedule_pb2.BackfillResponse:
-        caller, id_, span = current_call().principal, id_of(request.id), span_of(request)
+        caller, id_, span = await self._callers.current(), id_of(request.id), span_of(request)
         schedule = await self._schedules.get(self._database.newest, caller, id_)
         for refusal in (await self._runs.refusals([schedule])).values():
             raise refusal
@@ -139,7 +141,7 @@ class ScheduleServicer(schedule_pb2_grpc.ScheduleServiceServicer):
 
     async def _move(self, request: Message, reply: type[R], work: Work) -> R:
         """A schedule goes into another state."""
-        caller, id_ = current_call().principal, id_of(request.id)  # type: ignore[attr-defined]  # all of these have it
+        caller, id_ = await self._callers.current(), id_of(request.id)  # type: ignore[attr-defined]  # all of these have it
 
         async def moved(change: Change) -> R:
             schedule = schedule_message(await work(change, caller, id_))

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from pf_kit.unit import Change, View
+from pf_pipeline.owners import Owner
 from pf_pipeline.schedules.domain import Schedule, ScheduleFilter, Tick, TickKey
 
 MOST_USERS = 20
@@ -40,6 +41,12 @@ class ScheduleStore(Protocol):
 
     async def remove(self, change: Change, id_: str) -> None:
         """Forgets a schedule and its ticks."""
+
+    async def owners(self, view: View) -> Sequence[Owner]:
+        """The users who own schedules."""
+
+    async def owned(self, view: View, owner: Owner, limit: int) -> Sequence[Schedule]:
+        """Schedules of a user, the oldest first."""
 
     async def due(self, view: View, now: datetime, limit: int) -> Sequence[str]:
         """Ids of the schedules that are to be looked at, those first that wait longest."""

@@ -104,8 +104,7 @@ class NodeRows:
 
 async def _runs(database: Database, store: RunStore, period: Period, before: int) -> AsyncIterator[Run]:
     """Runs of a period with numbers below one, newest first."""
-    owners = frozenset() if period.seen_by is None else frozenset({period.seen_by})
-    while page := await store.page(database.newest, RunFilter(owners=owners), before, PAGE):
+    while page := await store.page(database.newest, RunFilter(seen_by=period.seen_by), before, PAGE):
         for run in page:
             made = run.life.create_time
             if period.since is not None and made < period.since:

@@ -90,7 +90,7 @@ class Explaining:
         ids = (await self.store.unfinished(view))[:MOST_RUNS]
         found: list[str] = []
         for each in await self.store.runs(view, ids):
-            if each.owner == run.owner:
+            if each.whose == run.whose:
                 found += await self._holders_in(view, each, node.waiting_on)
         return found
 

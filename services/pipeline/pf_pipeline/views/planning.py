@@ -10,6 +10,7 @@ from paddleflow.pipeline.v1 import run_pb2
 from pf_kit.clock import Clock
 from pf_pipeline.documents.reading import read
 from pf_pipeline.documents.writing import yaml_of
+from pf_pipeline.owners import Owner
 from pf_pipeline.plans.domain import Plan, PlannedStep
 from pf_pipeline.plans.planning import accepted
 from pf_pipeline.runs.convert import node_message
@@ -40,7 +41,7 @@ class Planning:
     rehearsing: Rehearsing
     clock: Clock
 
-    async def planned(self, owner: str, order: Order, plan: Plan) -> run_pb2.PlanRunResponse:
+    async def planned(self, owner: Owner, order: Order, plan: Plan) -> run_pb2.PlanRunResponse:
         """What a run would do."""
         rehearsal = await self.rehearsing.rehearsed(owner, order, plan, self.clock.now())
         told = run_pb2.PlanRunResponse(document=await asyncio.to_thread(_document, order))

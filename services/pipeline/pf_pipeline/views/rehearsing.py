@@ -25,6 +25,7 @@ from pf_pipeline.engine.core.happening import (
 )
 from pf_pipeline.engine.core.state import Phase, Semaphores, State
 from pf_pipeline.engine.ports import Language
+from pf_pipeline.owners import Owner
 from pf_pipeline.plans.domain import Plan
 from pf_pipeline.runs.domain import Node, Order, Run, RunLife, Waiting, Wanted
 from pf_pipeline.runs.states import NODE_OVER
@@ -79,9 +80,9 @@ class Rehearsing:
     language: Language
     foretelling: Foretelling
 
-    async def rehearsed(self, owner: str, order: Order, plan: Plan, now: datetime) -> Rehearsal:
+    async def rehearsed(self, owner: Owner, order: Order, plan: Plan, now: datetime) -> Rehearsal:
         """What would become of a run."""
-        run = Run(id=RUN, owner=owner, order=order, life=RunLife(create_time=now))
+        run = Run(id=RUN, owner=owner.name, owner_since=owner.since, order=order, life=RunLife(create_time=now))
         words = DryWords(self.language.words(run, plan))
         wide = replace(plan, parallelism=AT_ONCE)
         rehearsal = Rehearsal(restoring.new_state(run, wide, words, Semaphores(), now), words)

@@ -16,6 +16,7 @@ from pf_pipeline.artifacts.ports import Ask, Fault, Files, Pending
 from pf_pipeline.engine.core.happening import JobSeen, JobState
 from pf_pipeline.engine.ports import End, Start, Tell
 from pf_pipeline.engine.trying import AGAIN_SECONDS, LASTING, again
+from pf_pipeline.owners import Owner
 from pf_pipeline.runs.domain import Run
 
 logger = logging.getLogger(__name__)
@@ -54,8 +55,11 @@ class Known:
 class Jobs(Protocol):
     """The port to jobs."""
 
-    async def create(self, owner: str, steps: Sequence[Start]) -> Sequence[JobView | Problem]:
-        """Creates jobs of a user, or finds those that there are; a problem for each that cannot be."""
+    async def create(self, owner: Owner, steps: Sequence[Start]) -> Sequence[JobView | Problem]:
+        """Creates jobs of a user, or finds those that there are; a problem for each that cannot be.
+
+        Raises UserNotFound if the user is there no more, and only another one of its name may be.
+        """
 
     async def stop(self, owner: str, id_: str) -> None:
         """Stops a job. Raises JobNotFound."""
@@ -118,7 +122,7 @@ class JobsExecutor:
             with suppress(JobNotFound):
                 await self._see(await self.jobs.get(id_))
 
-    async def _create(self, owner: str, steps: Sequence[Start]) -> None:
+    async def _create(self, owner: Owner, steps: Sequence[Start]) -> None:
         if not steps:
             return
         for step in steps:
@@ -185,8 +189,8 @@ class JobsExecutor:
         self.tell(known.run, JobSeen(known.path, known.attempt, job.state, job.message, status))
 
 
-def _by_owner(steps: Sequence[Start]) -> Iterator[tuple[str, Sequence[Start]]]:
-    found: dict[str, list[Start]] = defaultdict(list)
+def _by_owner(steps: Sequence[Start]) -> Iterator[tuple[Owner, Sequence[Start]]]:
+    found: dict[Owner, list[Start]] = defaultdict(list)
     for step in steps:
-        found[step.run.owner].append(step)
+        found[step.run.whose].append(step)
     yield from found.items()

@@ -1,9 +1,11 @@
 -- Queries on notices.
 
 -- add --
-insert into notices (id, run, owner, means, target, secret_file, filesystem, body, due_time, create_time)
-select given.*, $9, $9
-from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) as given
+insert into notices (id, run, owner, owner_since, means, target, secret_file, filesystem, body, due_time, create_time)
+select given.*, $10, $10
+from unnest(
+    $1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]
+) as given
 on conflict (id) do nothing
 
 -- claim --

@@ -4,22 +4,33 @@
 select nextval('pipeline_numbers');
 
 -- add --
-insert into pipelines (number, owner, name, create_time, description, newest, last, update_time, version)
-values ($1, $2, $3, $4, $5, $6, $7, $8, nextval('pipeline_changes'))
+insert into pipelines (
+    number, owner, owner_since, name, create_time, description, newest, last, update_time, version
+)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, nextval('pipeline_changes'))
 returning version;
 
 -- pipeline --
-select number, owner, name, create_time, description, newest, last, update_time, version from pipelines
+select number, owner, owner_since, name, create_time, description, newest, last, update_time, version from pipelines
 where number = $1;
 
 -- page --
-select number, owner, name, create_time, description, newest, last, update_time, version from pipelines
+select number, owner, owner_since, name, create_time, description, newest, last, update_time, version from pipelines
 where ($1::bigint = 0 or number < $1)
     and ($3::text[] is null or owner = any ($3))
     and ($4::text[] is null or name = any ($4))
-    and ($5::text is null or owner = $5)
+    and ($5::text is null or owner = $5 and owner_since >= $6::timestamptz)
 order by number desc
 limit $2;
+
+-- owners --
+select distinct owner, owner_since from pipelines order by owner, owner_since;
+
+-- owned --
+select number, owner, owner_since, name, create_time, description, newest, last, update_time, version from pipelines
+where owner = $1 and owner_since = $2
+order by number
+limit $3;
 
 -- save --
 update pipelines

@@ -11,17 +11,18 @@ select nextval('run_ids') as number from generate_series(1, $1)
 with given as (
     select *
     from unnest(
-        $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-        $10::timestamptz[], $11::text[]
-    ) with ordinality
-        as each (id, owner, name, filesystem, schedule, pipeline, document, body, state, finish_time, life, place)
+        $1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+        $9::text[], $10::text[], $11::timestamptz[], $12::text[]
+    ) with ordinality as each (
+        id, owner, owner_since, name, filesystem, schedule, pipeline, document, body, state, finish_time, life, place
+    )
 ), made as (
-    insert into runs (id, owner, name, filesystem, schedule, pipeline, document, body)
-    select id, owner, name, filesystem, schedule, pipeline, document, body::jsonb from given order by place
+    insert into runs (id, owner, owner_since, name, filesystem, schedule, pipeline, document, body)
+    select id, owner, owner_since, name, filesystem, schedule, pipeline, document, body::jsonb from given order by place
     returning id, number
 ), lives as (
     insert into run_lives (id, state, finish_time, body, update_time, version)
-    select id, state, finish_time, life::jsonb, $12, nextval('run_version') from given order by place
+    select id, state, finish_time, life::jsonb, $13, nextval('run_version') from given order by place
     returning id, version
 )
 select made.id, made.number, lives.version from made join lives using (id)
@@ -40,8 +41,8 @@ where schedule = any ($1) and run_lives.state in ('initiating', 'pending', 'runn
 group by schedule
 
 -- add_run --
-insert into runs (id, owner, name, filesystem, schedule, pipeline, document, body)
-values ($1, $2, $3, $4, $5, $6, $7, $8::text::jsonb)
+insert into runs (id, owner, owner_since, name, filesystem, schedule, pipeline, document, body)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9::text::jsonb)
 returning number
 
 -- add_life --
@@ -54,7 +55,7 @@ select * from runs join (select id, body as life, update_time, version from run_
 where id = any ($1)
 
 -- page --
-select runs.id, number, owner, '' as document, runs.body, lives.body as life, update_time, version
+select runs.id, number, owner, owner_since, '' as document, runs.body, lives.body as life, update_time, version
 from runs join run_lives as lives using (id)
 where ($1::bigint = 0 or number < $1)
     and ($3::text[] is null or owner = any ($3))
@@ -64,6 +65,7 @@ where ($1::bigint = 0 or number < $1)
     and ($7::text[] is null or name = any ($7))
     and ($8::text is null or schedule = $8)
     and ($9::text is null or pipeline = $9)
+    and ($10::text is null or owner = $10 and owner_since >= $11::timestamptz)
 order by number desc
 limit $2
 
@@ -78,7 +80,7 @@ where schedule = $1 and run_lives.state in ('initiating', 'pending', 'running', 
 order by number
 
 -- expired --
-select runs.id, number, owner, '' as document, runs.body, lives.body as life, update_time, version
+select runs.id, number, owner, owner_since, '' as document, runs.body, lives.body as life, update_time, version
 from run_lives as lives join runs using (id)
 where finish_time <= $1
 order by finish_time
@@ -181,6 +183,29 @@ select number, run, wanted, path, by, comment from wishes where number > $1 orde
 
 -- forget_wishes --
 delete from wishes where number = any ($1)
+
+-- owners --
+-- From one owner to the next by the index, however many runs each has.
+with recursive found as (
+    (select owner, owner_since from runs order by owner, owner_since limit 1)
+    union all
+    select next.owner, next.owner_since
+    from found cross join lateral (
+        select owner, owner_since
+        from runs
+        where (owner, owner_since) > (found.owner, found.owner_since)
+        order by owner, owner_since
+        limit 1
+    ) as next
+)
+select owner, owner_since from found
+
+-- owned --
+select runs.id, number, owner, owner_since, '' as document, runs.body, lives.body as life, update_time, version
+from runs join run_lives as lives using (id)
+where owner = $1 and owner_since = $2 and runs.id > $3
+order by runs.id
+limit $4
 
 -- retries_of --
 select id from runs where body->>'retry_of' = $1 and body->>'retry_of' <> '' order by number

@@ -5,12 +5,12 @@ select nextval('schedule_ids')
 
 -- add --
 insert into schedules (
-    id, owner, name, description, pipeline, pipeline_version, parameters, crontab, time_zone, start_time, end_time,
-    concurrency, policy, expire, catchup, state, message, next_time, wake_time, looked_time, create_time, update_time,
-    version
+    id, owner, owner_since, name, description, pipeline, pipeline_version, parameters, crontab, time_zone, start_time,
+    end_time, concurrency, policy, expire, catchup, state, message, next_time, wake_time, looked_time, create_time,
+    update_time, version
 )
 values (
-    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $21,
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $22,
     nextval('schedule_version')
 )
 returning number, version
@@ -26,9 +26,9 @@ where ($1::bigint = 0 or number < $1)
     and ($4::text[] is null or pipeline = any ($4))
     and ($5::integer[] is null or pipeline_version = any ($5))
     and ($6::text[] is null or state = any ($6))
-    and ($7::text is null or owner = $7)
+    and ($8::text is null or owner = $8 and owner_since >= $9::timestamptz)
 order by number desc
-limit $8
+limit $7
 
 -- save --
 update schedules
@@ -41,6 +41,12 @@ returning schedules.id, schedules.version
 
 -- remove --
 delete from schedules where id = $1
+
+-- owners --
+select distinct owner, owner_since from schedules order by owner, owner_since
+
+-- owned --
+select * from schedules where owner = $1 and owner_since = $2 order by number limit $3
 
 -- due --
 select id from schedules where wake_time <= $1 order by wake_time, id limit $2

@@ -9,6 +9,7 @@ create table runs (
     id text collate "C" primary key,
     number bigint generated always as identity,
     owner text collate "C" not null,
+    owner_since timestamptz not null,
     name text collate "C" not null,
     filesystem text collate "C" not null,
     schedule text collate "C" not null,
@@ -18,8 +19,10 @@ create table runs (
 );
 comment on table runs is 'What was asked for. Never changes.';
 comment on column runs.number is 'Order in which they were made.';
+comment on column runs.owner_since is 'When the user was added who owns it, since names are given again.';
 comment on column runs.document is 'The document as it was given.';
 comment on column runs.body is 'All else.';
+create index runs_owners on runs (owner, owner_since, id);
 create unique index runs_number on runs (number);
 create index runs_owner on runs (owner, number);
 create index runs_schedule on runs (schedule, number) where schedule <> '';

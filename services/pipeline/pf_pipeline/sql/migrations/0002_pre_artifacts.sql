@@ -10,6 +10,7 @@ create table artifact_events (
     filesystem_id text collate "C" not null,
     filesystem text collate "C" not null,
     owner text collate "C" not null,
+    owner_since timestamptz not null,
     paths text[] not null,
     meta text not null,
     digest text not null,
@@ -22,6 +23,7 @@ create table artifact_events (
 );
 comment on table artifact_events is 'Which step read or wrote what.';
 comment on column artifact_events.number is 'Order in which they were noted first.';
+comment on column artifact_events.owner_since is 'As that of the run.';
 comment on column artifact_events.run_time is 'When the run was made.';
 create unique index artifact_events_number on artifact_events (number);
 create index artifact_events_owner on artifact_events (owner, number);
@@ -30,6 +32,7 @@ create index artifact_events_paths on artifact_events using gin (paths);
 create table cached_results (
     number bigint generated always as identity primary key,
     owner text collate "C" not null,
+    owner_since timestamptz not null,
     filesystem_id text collate "C" not null,
     origin text collate "C" not null,
     step_key text collate "C" not null,
@@ -48,12 +51,13 @@ create table cached_results (
     constraint cached_results_node unique (run, node)
 );
 comment on table cached_results is 'Results of steps that succeeded.';
+comment on column cached_results.owner_since is 'As that of the run.';
 comment on column cached_results.step_key is 'Of all that decides whether a step is the same, but for files.';
 comment on column cached_results.files_key is 'Of the contents of files that decide it.';
 comment on column cached_results.component is 'The path of the node in its document.';
 comment on column cached_results.max_expired_time is 'Seconds after which it counts no more; -1: never.';
 comment on column cached_results.results is 'JSON as it was written: jsonb would make whole numbers of large ones with a point.';
-create index cached_results_key on cached_results (step_key, origin, owner, filesystem_id, number desc);
+create index cached_results_key on cached_results (step_key, origin, owner, owner_since, filesystem_id, number desc);
 create index cached_results_component on cached_results (origin, component, number desc);
 create index cached_results_owner on cached_results (owner, number);
 
@@ -70,13 +74,15 @@ create index cached_takings_taker on cached_takings (taker);
 
 create table cached_claims (
     owner text collate "C" not null,
+    owner_since timestamptz not null,
     filesystem_id text collate "C" not null,
     origin text collate "C" not null,
     step_key text collate "C" not null,
     files_key text collate "C" not null,
     run text collate "C" not null,
     node text collate "C" not null,
-    primary key (step_key, files_key, origin, owner, filesystem_id)
+    primary key (step_key, files_key, origin, owner, owner_since, filesystem_id)
 );
 comment on table cached_claims is 'Which node does what now, so that others which would do the same wait for it.';
+comment on column cached_claims.owner_since is 'As that of the run.';
 create index cached_claims_node on cached_claims (run, node);

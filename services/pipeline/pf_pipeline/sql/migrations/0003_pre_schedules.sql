@@ -9,6 +9,7 @@ create table schedules (
     id text collate "C" primary key,
     number bigint generated always as identity,
     owner text collate "C" not null,
+    owner_since timestamptz not null,
     name text collate "C" not null,
     description text not null,
     pipeline text collate "C" not null,
@@ -30,9 +31,10 @@ create table schedules (
     create_time timestamptz not null,
     update_time timestamptz not null,
     version bigint not null,
-    constraint schedules_name unique (owner, name)
+    constraint schedules_name unique (owner, owner_since, name)
 ) with (fillfactor = 70);
 comment on table schedules is 'When versions of pipelines run by themselves.';
+comment on column schedules.owner_since is 'When the user was added who owns it, since names are given again.';
 comment on column schedules.number is 'Order in which they were made.';
 comment on column schedules.next_time is 'The first tick of which it is not settled what becomes of it.';
 comment on column schedules.wake_time is 'When the schedule is to be looked at.';

@@ -8,6 +8,7 @@ comment on sequence pipeline_changes is 'Versions of the rows of pipelines. One 
 create table pipelines (
     number bigint primary key,
     owner text collate "C" not null,
+    owner_since timestamptz not null,
     name text collate "C" not null,
     description text not null,
     newest integer not null,
@@ -15,9 +16,10 @@ create table pipelines (
     create_time timestamptz not null,
     update_time timestamptz not null,
     version bigint not null,
-    constraint pipelines_name unique (owner, name)
+    constraint pipelines_name unique (owner, owner_since, name)
 );
 comment on table pipelines is 'Documents with names, which have versions.';
+comment on column pipelines.owner_since is 'When the user was added who owns it, since names are given again.';
 comment on column pipelines.number is 'In the id: ppl-<number>.';
 comment on column pipelines.newest is 'The newest version that there is.';
 comment on column pipelines.last is 'The last number that was given to a version.';
