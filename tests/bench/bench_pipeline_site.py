@@ -1,61 +1,24 @@
-"""The stack that pipelines are measured on, and the pipelines that run there."""
+"""The stack that pipelines are measured on."""
 
 from __future__ import annotations
 
 import asyncio
-import random
-import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 
+import asyncpg
 import psutil
 
+from bench.report import Part
 from fixtures_pipelines import OVER, PipelineSite, opened_pipelines, own_pipelines
+from paddleflow.job.v1 import job_pb2
 from paddleflow.pipeline.v1 import pipeline_pb2, run_pb2
 from support.figures import Figure
 from support.pipeline_process import PipelineProcess
 from support.servers import PostgresServer, ValkeyServer
 
-PARALLELISM = 16
-"""Steps at once: the same for all that is compared."""
-PATIENCE = 1200.0
-
-
-def chain(length: int, command: str = "true") -> str:
-    """Steps one after the other."""
-    steps = [f"  s{at}: {{command: '{command}'{f', deps: s{at - 1}' if at else ''}}}" for at in range(length)]
-    return _document("chain", steps)
-
-
-def fan(width: int, command: str = "true") -> str:
-    """One step, many that depend on it, and one that depends on these."""
-    middle = [f"  m{at}: {{command: '{command}', deps: first}}" for at in range(width)]
-    last = ",".join(f"m{at}" for at in range(width))
-    return _document(
-        "fan", [f"  first: {{command: '{command}'}}", *middle, f"  last: {{command: '{command}', deps: '{last}'}}"]
-    )
-
-
-def layers(nodes: int, width: int, edges: int, command: str = "true") -> str:
-    """Layers of so many steps, each of which depends on so many of the layer before, chosen by chance."""
-    chance = random.Random(7)
-    steps = []
-    for at in range(nodes):
-        layer = at // width
-        above = range((layer - 1) * width, layer * width)
-        deps = ",".join(f"n{dep}" for dep in sorted(chance.sample(above, min(edges, width)))) if layer else ""
-        steps.append(f"  n{at}: {{command: '{command}'{f', deps: {chr(39)}{deps}{chr(39)}' if deps else ''}}}")
-    return _document("layers", steps)
-
-
-def loop(items: int) -> str:
-    """A step that is repeated."""
-    listed = ",".join(map(str, range(items)))
-    return _document("loop", [f"  each: {{command: 'true', loop_argument: [{listed}]}}"])
-
-
-def _document(name: str, steps: list[str], parallelism: int = PARALLELISM) -> str:
-    return "\n".join([f"name: {name}", "docker_env: none", f"parallelism: {parallelism}", "entry_points:", *steps])
+PAGE = 1000
+LOOK_SECONDS = 0.05
 
 
 class Site:
@@ -65,28 +28,37 @@ class Site:
         self.process = process
         self.site = site
 
-    async def start(self, text: str, *, real: bool = False, filesystem: str = "") -> str:
+    async def start(self, text: str, *, real: bool = False) -> str:
         """A run; returns its id."""
         executor = run_pb2.EXECUTOR_JOBS if real else run_pb2.EXECUTOR_NOTHING
-        source = pipeline_pb2.Source(document=text, filesystem=filesystem)
+        source = pipeline_pb2.Source(document=text)
         request = run_pb2.CreateRunRequest(source=source, executor=executor)
         made: run_pb2.Run = (await self.site.root(request)).run
         return made.id
 
     async def over(self, id_: str) -> run_pb2.Run:
         """The run, once it is over and has succeeded."""
-        deadline = time.monotonic() + PATIENCE
-        while (run := (await self.site.root(run_pb2.GetRunRequest(id=id_))).run).state not in OVER:
-            assert time.monotonic() < deadline, run.steps
-            await asyncio.sleep(0.05)
-        assert run.state == run_pb2.RUN_STATE_SUCCEEDED, run.message
-        found: run_pb2.Run = run
-        return found
+        (run,) = await self.all_over([id_])
+        return run
 
-    async def seconds(self, text: str, *, real: bool = False, filesystem: str = "") -> float:
+    async def all_over(self, ids: Sequence[str]) -> Sequence[run_pb2.Run]:
+        """Runs, once all of them are over and have succeeded."""
+        request = run_pb2.ListRunsRequest(ids=ids, page_size=PAGE)
+        while True:
+            runs: Sequence[run_pb2.Run] = (await self.site.root(request)).runs
+            if all(run.state in OVER for run in runs):
+                assert {run.state for run in runs} == {run_pb2.RUN_STATE_SUCCEEDED}, [run.message for run in runs]
+                return runs
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def seconds(self, text: str, *, real: bool = False) -> float:
         """How long a run takes from its acceptance to its end, by its own times."""
-        run = await self.over(await self.start(text, real=real, filesystem=filesystem))
-        return (run.finish_time.ToMicroseconds() - run.create_time.ToMicroseconds()) / 1e6
+        return lasted(await self.over(await self.start(text, real=real)))
+
+    async def job(self, id_: str) -> job_pb2.Job:
+        """A job of a step."""
+        job: job_pb2.Job = (await self.site.jobs(job_pb2.GetJobRequest(id=id_))).job
+        return job
 
     def memory(self) -> float:
         """Of the pipeline service, in MiB."""
@@ -96,18 +68,40 @@ class Site:
         """Seconds that the pipeline service has computed."""
         return sum(self._own.cpu_times()[:2])
 
+    def processors(self) -> float:
+        """Seconds that all services have computed, with Postgres and Valkey."""
+        return sum(sum(each.cpu_times()[:2]) for each in psutil.Process().children(recursive=True))
+
+    @asynccontextmanager
+    async def database(self) -> AsyncIterator[asyncpg.Connection]:
+        """The rows of the pipeline service."""
+        settings = {"search_path": "pipeline"}
+        connection = await asyncpg.connect(self.process.jobs.queue.dsn, server_settings=settings)
+        try:
+            yield connection
+        finally:
+            await connection.close()
+
     @property
     def _own(self) -> psutil.Process:
         (own,) = (each for each in psutil.Process().children(recursive=True) if "pf_pipeline" in each.cmdline())
         return own
 
 
-def of(part: Callable[[Site], Awaitable[list[Figure]]]) -> Callable[[], list[Figure]]:
-    """The same, on a stack of its own."""
+def lasted(run: run_pb2.Run) -> float:
+    """Seconds from the acceptance of a run to its end."""
+    return (run.finish_time.ToMicroseconds() - run.create_time.ToMicroseconds()) / 1e6
+
+
+def of(part: Callable[[Site], Awaitable[list[Figure]]], patience: float = 300.0) -> Part:
+    """The same, on a stack of its own, and not for ever."""
 
     async def measured(process: PipelineProcess) -> list[Figure]:
-        async with opened_pipelines(process) as site:
-            return await part(Site(process, site))
+        try:
+            async with asyncio.timeout(patience), opened_pipelines(process) as site:
+                return await part(Site(process, site))
+        except TimeoutError:
+            return [Figure(f"over within {patience:g} s: {part.__doc__}", 0.0, "", at_least=1.0)]
 
     def figures() -> list[Figure]:
         with _services() as process:

@@ -12,7 +12,8 @@ from rich.table import Table
 
 from support.figures import Figure
 
-Parts = Mapping[str, Callable[[], list[Figure]]]
+Part = Callable[[], list[Figure]]
+Parts = Mapping[str, Part]
 
 FOLDER = Path(__file__).parents[2] / ".bench"
 WIDTH = 140

@@ -35,8 +35,9 @@ class Figure:
         """Whether the target is met; empty without a target."""
         if not self.target:
             return ""
-        met = self.value <= (self.at_most or self.value) and self.value >= (self.at_least or self.value)
-        return "ok" if met else "short"
+        above = self.at_most is not None and self.value > self.at_most
+        below = self.at_least is not None and self.value < self.at_least
+        return "short" if above or below else "ok"
 
     def row(self) -> dict[str, str | float | None]:
         """For a table."""
