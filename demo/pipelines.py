@@ -86,7 +86,7 @@ def run_of(line: str) -> str:
     ids = re.findall(r"run-\d+", answer(line))
     if not ids:
         sys.exit("this should have told the id of the run")
-    return ids[-1]
+    return str(ids[-1])
 
 
 def main() -> None:

@@ -185,7 +185,9 @@ async def test_of_a_loop_runs_again_what_failed_whichever_iteration_it_was(
     again = (await pipeline_site.root(run_pb2.RetryRunRequest(id=run.id))).run
     assert (await pipeline_site.over(again.id)).state == SUCCEEDED
     assert sorted((tmp_path / "disk/done").read_text().split()) == ["cake", "eggs", "eggs", "flour", "sugar"]
-    whole = (await pipeline_site.root(run_pb2.RetryRunRequest(id=again.id, **{"from": ["layers"]}))).run
+    request = run_pb2.RetryRunRequest(id=again.id)
+    getattr(request, "from").append("layers")
+    whole = (await pipeline_site.root(request)).run
     assert (await pipeline_site.over(whole.id)).state == SUCCEEDED
     words = sorted((tmp_path / "disk/done").read_text().split())
     assert words == ["cake", "cake", "eggs", "eggs", "eggs", "flour", "flour", "sugar"]
