@@ -33,7 +33,7 @@ def test_logs_are_shown_and_followed(stack: Stack) -> None:
     assert "database system is ready" in stack.pf("logs", "postgres")
     everything = stack.pf("logs", "--tail", "1").splitlines()
     shown = {line.partition("|")[0].strip() for line in everything}
-    assert shown == {"fs", "job", "postgres", "queue", "supervisor", "valkey"}
+    assert shown == {"fs", "job", "pipeline", "postgres", "queue", "supervisor", "valkey"}
     follower = stack.start("logs", "queue", "--tail", "1", "--follow")
     try:
         assert follower.stdout is not None

@@ -64,6 +64,7 @@ def test_status_tells_what_runs_where_and_what_it_costs(stack: Stack) -> None:
         "queue",
         "fs",
         "job",
+        "pipeline",
     ]
     assert all(process["pss_bytes"] > 1_000_000 for process in status["processes"])
     assert status["pss_bytes"] == sum(process["pss_bytes"] for process in status["processes"])
