@@ -29,6 +29,7 @@ from pf_pipeline.artifacts.postgres import PostgresArtifactStore
 from pf_pipeline.documents.model import CacheMode
 from pf_pipeline.engine.executors.jobs import JobView, Listed
 from pf_pipeline.engine.ports import Start
+from pf_pipeline.owners import Owner
 from pf_pipeline.peers_grpc.files import RemoteFiles
 from pf_pipeline.peers_grpc.jobs import RemoteJobs
 from pf_pipeline.runs.domain import Loop, Wish
@@ -77,7 +78,7 @@ class FailingJobs(RemoteJobs):
         super().__init__(*given)
         self._passed = passed
 
-    async def create(self, owner: str, steps: Sequence[Start]) -> Sequence[JobView | Problem]:
+    async def create(self, owner: Owner, steps: Sequence[Start]) -> Sequence[JobView | Problem]:
         self._passed(RunPoint.CREATE)
         made = await super().create(owner, steps)
         self._passed(RunPoint.CREATED)

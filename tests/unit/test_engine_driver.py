@@ -21,6 +21,7 @@ from pf_pipeline.engine.inbox import Inbox
 from pf_pipeline.engine.keeping import Keeping
 from pf_pipeline.engine.ports import End, Library, Start, Tell
 from pf_pipeline.joints.events import encode
+from pf_pipeline.owners import Owner
 from pf_pipeline.plans.domain import Plan, PlannedStep
 from pf_pipeline.runs.domain import Executor, Node, NodeFilter, Order, Run, Wanted
 from pf_pipeline.runs.memory import MemoryRunStore
@@ -125,7 +126,7 @@ class World:
     async def run(self, document: str = "") -> str:
         runs = Runs(store=self.store, traces=NoTraces())
         async with self.database.change() as change:
-            return (await runs.create(change, "ada", Order(name="p", document=document))).id
+            return (await runs.create(change, Owner("ada"), Order(name="p", document=document))).id
 
     async def stop(self, id_: str) -> None:
         runs = Runs(store=self.store, traces=NoTraces())

@@ -14,6 +14,7 @@ from pf_pipeline.artifacts.ports import Ask, Files
 from pf_pipeline.engine.core.happening import Event, Halt, JobSeen, JobState, Launch
 from pf_pipeline.engine.executors.jobs import JobsExecutor, JobView, Listed
 from pf_pipeline.engine.ports import End, Start
+from pf_pipeline.owners import Owner
 from pf_pipeline.plans.domain import Plan, PlannedStep
 from pf_pipeline.runs.domain import Node, NodeWork, Order, Run, RunLife
 from support.run_worlds import BEGIN
@@ -42,7 +43,7 @@ class Services:
         await self.may_prepare.wait()
         return [None for _ in paths]
 
-    async def create(self, _owner: str, steps: Sequence[Start]) -> Sequence[JobView | Problem]:
+    async def create(self, _owner: Owner, steps: Sequence[Start]) -> Sequence[JobView | Problem]:
         self.called.append("create")
         await self.may_create.wait()
         return [
