@@ -6,11 +6,12 @@ import asyncio
 import json
 import os
 import signal
+import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from support.failpoints import Act
-from support.job_failpoints import JobPoint
 from support.zygotes import Child, Order, Zygote
 
 PAUSE = 0.05
@@ -21,7 +22,7 @@ PAUSE = 0.05
 class Wish:
     """What is to happen at the so-and-so-many pass of a point."""
 
-    point: JobPoint
+    point: StrEnum
     act: Act
     passes: int
 
@@ -32,8 +33,11 @@ class Lives:
 
     zygote: Zygote
     order: Order
-    reached: asyncio.Queue[JobPoint] = field(default_factory=asyncio.Queue)
+    reached: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
     count: int = 0
+    firsts: list[tuple[str, float]] = field(default_factory=list)
+    """Each point that a life came to, and how many seconds after the death before it did so first."""
+    _died: float = field(default_factory=time.monotonic)
     _wish: Wish | None = None
     _child: Child | None = None
 
@@ -72,12 +76,14 @@ class Lives:
                     self._hear(*json.loads(line))
         finally:
             self.kill()
-            self._child = None
+            self._child, self._died = None, time.monotonic()
             await child.close()
 
     def _hear(self, what: str, point: str, *_: object) -> None:
+        if what == "passed":
+            self.firsts.append((point, time.monotonic() - self._died))
         if what == "at":
-            self.reached.put_nowait(JobPoint(point))
+            self.reached.put_nowait(point)
             self._wish = None
 
     def _say(self, wish: object) -> None:

@@ -24,12 +24,14 @@ import pf_fs.app
 import pf_job.app
 import pf_kit.ground
 import pf_kit.postgres.log
+import pf_pipeline.app
 import pf_queue.app
 from pf_kit.leases import Leadership
 from pf_kit.lifecycle import Program, run
 from support.failing_queue import Haste, failing
 from support.failpoints import Failpoints, Point
 from support.job_failpoints import JobPoint, failing_jobs
+from support.run_failpoints import RunPoint, failing_runs
 from support.zygotes import Kind
 
 Wishes: TypeAlias = "Iterator[bytes]"
@@ -86,6 +88,9 @@ def _made(kind: Kind, wire: socket.socket, haste: Haste) -> Made:
         case Kind.FAILING_JOB:
             job_points = Failpoints(wire, JobPoint)
             return pf_job.app.PROGRAM, job_points.listen, failing_jobs(job_points.passed, haste)
+        case Kind.FAILING_PIPELINE:
+            run_points = Failpoints(wire, RunPoint)
+            return pf_pipeline.app.PROGRAM, run_points.listen, failing_runs(run_points.passed, haste)
 
 
 @contextmanager

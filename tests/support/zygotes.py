@@ -30,7 +30,9 @@ class Kind(StrEnum):
     """With the failpoints of admission."""
     FS = "fs"
     FAILING_JOB = "failing_job"
-    """With the failpoints of driving."""
+    """With the failpoints of driving jobs."""
+    FAILING_PIPELINE = "failing_pipeline"
+    """With the failpoints of driving runs."""
 
 
 @dataclass(frozen=True)

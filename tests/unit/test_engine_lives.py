@@ -5,7 +5,6 @@ rules say.
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Mapping
 
 from hypothesis import given, settings
@@ -14,47 +13,17 @@ from hypothesis import strategies as st
 from pf_pipeline.documents.model import Strategy
 from pf_pipeline.engine.core.happening import Asked, JobState
 from pf_pipeline.engine.core.state import Phase
-from pf_pipeline.plans.domain import Plan, Planned, PlannedDag
+from pf_pipeline.plans.domain import Plan
 from pf_pipeline.runs.domain import Node, Wanted
 from pf_pipeline.runs.states import NODE_OVER, NodeState, RunState
+from support.plain_rules import Rules, joint
 from support.run_plans import CONTENTS, PLANS, fate
 from support.run_worlds import World
 
 
-def expected(seed: int, components: Mapping[str, Planned], prefix: str = "") -> dict[str, NodeState]:
-    """How components end if nothing stops them: one after the other, as plainly as can be."""
-    ends: dict[str, NodeState] = {}
-    left = dict(components)
-    while left:
-        name = next(name for name, each in left.items() if all(dep in ends for dep in each.deps))
-        ends[name] = _expected_of(seed, left.pop(name), prefix, ends)
-    return {f"{prefix}{name}": end for name, end in ends.items()}
-
-
-def _expected_of(seed: int, each: Planned, prefix: str, ends: Mapping[str, NodeState]) -> NodeState:
-    if any(ends[dep] not in (NodeState.SUCCEEDED, NodeState.SKIPPED) for dep in each.deps):
-        return NodeState.CANCELLED
-    if each.disabled:
-        return NodeState.SKIPPED
-    count = 1 if each.loop is None else len(CONTENTS.split()) if isinstance(each.loop, str) else len(each.loop)
-    paths = [f"{prefix}{each.name}{f'[{at}]' if at else ''}" for at in range(count)]
-    return _joint(Counter(_expected_iteration(seed, each, path) for path in paths))
-
-
-def _expected_iteration(seed: int, each: Planned, path: str) -> NodeState:
-    if each.condition in ("no", "bad"):
-        return NodeState.SKIPPED if each.condition == "no" else NodeState.FAILED
-    if isinstance(each, PlannedDag):
-        inside = _joint(Counter(expected(seed, each.children, f"{path}.").values()))
-        return NodeState.SUCCEEDED if inside is NodeState.SKIPPED else inside
-    return NodeState(fate(seed, Node(run="", path=path, attempt=1)))
-
-
-def _joint(ends: Counter[NodeState]) -> NodeState:
-    for bad in (NodeState.FAILED, NodeState.CANCELLED):
-        if ends[bad]:
-            return bad
-    return NodeState.SKIPPED if ends[NodeState.SKIPPED] and not ends[NodeState.SUCCEEDED] else NodeState.SUCCEEDED
+def _rules(seed: int) -> Rules:
+    conditions = {"no": NodeState.SKIPPED, "bad": NodeState.FAILED}
+    return Rules(lambda path: NodeState(fate(seed, Node(run="", path=path, attempt=1))), conditions, CONTENTS)
 
 
 def components(world: World) -> Mapping[str, NodeState]:
@@ -89,8 +58,8 @@ def test_runs_end_as_the_rules_say_whatever_is_lost(plan: Plan, seed: int, crash
         world.step()
         lose(world, crashes)
         is_well(world)
-    wanted = expected(seed, plan.entry_points)
-    good = _joint(Counter(wanted.values())) in (NodeState.SUCCEEDED, NodeState.SKIPPED)
+    wanted = _rules(seed).expected(plan.entry_points)
+    good = joint(wanted.values()) in (NodeState.SUCCEEDED, NodeState.SKIPPED)
     post = "post_process/post"
     if plan.post_process is not None:
         good = good and fate(seed, Node(run="", path=post, attempt=1)) is JobState.SUCCEEDED
@@ -110,7 +79,7 @@ def test_whoever_continues_ends_each_component_as_the_rules_say(plan: Plan, seed
         ends = components(world)
         world.step()
         lose(world, crashes)
-    wanted = expected(seed, plan.entry_points)
+    wanted = _rules(seed).expected(plan.entry_points)
     known = {path: end for path, end in ends.items() if end is not NodeState.PENDING}
     assert known.items() <= wanted.items()
     for path, end in wanted.items():

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import defaultdict
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from paddleflow.problems import Problem
 from pf_kit.clock import Clock
 from pf_kit.unit import Database
 from pf_pipeline.engine.core.happening import (
     Asked,
+    Broken,
     Effect,
     Event,
     Halt,
@@ -27,6 +27,7 @@ from pf_pipeline.engine.core.state import State
 from pf_pipeline.engine.inbox import Inbox
 from pf_pipeline.engine.keeping import Keeping
 from pf_pipeline.engine.ports import Chronicle, End, Executor, Fence, Library, Start
+from pf_pipeline.engine.trying import FAULTS
 from pf_pipeline.runs.domain import Executor as ExecutorKind
 from pf_pipeline.runs.domain import Run, RunChanged
 from pf_pipeline.runs.states import RUN_OVER
@@ -44,6 +45,10 @@ WISHES = 1000
 """Wishes that are read at once."""
 AT_ONCE = 64
 """Files that are read and questions that are asked at one time."""
+Happened: TypeAlias = "Mapping[str, Sequence[Event]]"
+"""By run."""
+Work: TypeAlias = "tuple[str, Coroutine[Any, Any, None]]"
+"""What a run wants to be done."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,8 +68,6 @@ class Driver:
     inbox: Inbox
     _taken: set[int] = field(default_factory=set)
     """Wishes that have been read, and are still kept."""
-    _heard: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    """Wishes that the next commit of a run is to forget."""
     _told: dict[str, tuple[str, float]] = field(default_factory=dict)
     """State of each run as others were told last, and when."""
     _places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
@@ -79,35 +82,35 @@ class Driver:
             group.create_task(self._hear())
             group.create_task(self._tick())
             while True:
-                for work in await self._turn(await self.inbox.take()):
-                    group.create_task(work)
+                for id_, work in await self._turn(await self.inbox.take()):
+                    group.create_task(self._done(id_, work))
 
-    async def _turn(self, happened: Mapping[str, Sequence[Event]]) -> Sequence[Coroutine[Any, Any, None]]:
+    async def _turn(self, happened: Happened) -> Sequence[Work]:
         """Takes runs further by one commit; returns what is to be done after it."""
-        turns: list[Turn] = []
-        wanted: list[tuple[State, Sequence[Effect]]] = []
-        idle: list[int] = []
         try:
-            for id_, events in happened.items():
-                state = await self.keeping.state(id_)
-                if state is None:
-                    idle += self._heard.get(id_, ())
-                    continue
-                turn, effects = self._taken_further(state, events)
-                turns += turn
-                wanted.append((state, effects))
-            await self._keep(turns, idle)
+            return await self._commit(happened)
         except Problem as problem:
             await self._begin_anew(happened, problem)
             return []
-        return [work for state, effects in wanted for work in self._work(state, effects)]
+        except FAULTS as fault:
+            return await self._isolate(happened, fault)
 
-    def _taken_further(self, state: State, events: Sequence[Event]) -> tuple[Sequence[Turn], Sequence[Effect]]:
-        """The turn of a run, if there is anything to be kept, and what is to be done after it."""
-        turn, effects = self.keeping.take_further(state, events)
-        heard = self._heard.get(state.run.id, ())
-        changed = turn.nodes or turn.happenings or turn.loops or heard
-        return [replace(turn, heard=heard)] if changed else [], effects
+    async def _commit(self, happened: Happened) -> Sequence[Work]:
+        turns: list[Turn] = []
+        wanted: list[tuple[State, Sequence[Effect]]] = []
+        idle: list[int] = []
+        for id_, events in happened.items():
+            state = await self.keeping.state(id_)
+            if state is None:
+                idle += _heard(events)
+                continue
+            turn, effects = self.keeping.take_further(state, events)
+            turn = replace(turn, heard=_heard(events))
+            if turn.nodes or turn.happenings or turn.loops or turn.heard:
+                turns.append(turn)
+            wanted.append((state, effects))
+        await self._keep(turns, idle)
+        return [work for state, effects in wanted for work in self._work(state, effects)]
 
     async def _keep(self, turns: Sequence[Turn], idle: Sequence[int]) -> None:
         """Keeps turns, and forgets wishes that are about runs which are over."""
@@ -122,10 +125,47 @@ class Driver:
             for run in saved:
                 if self._is_told(run):
                     change.emit(RunChanged(run))
-        self._taken.difference_update(idle)
+        self._taken.difference_update(idle, *(turn.heard for turn in turns))
         for run in saved:
-            self._taken.difference_update(self._heard.pop(run.id, ()))
             self.keeping.saved(run)
+
+    async def _begin_anew(self, happened: Happened, problem: Problem) -> None:
+        """What was not kept has not happened. Runs are read anew; what their jobs did is looked up then."""
+        logger.warning("runs are read anew", extra={"runs": len(happened), "detail": problem.message})
+        for id_ in happened:
+            self.keeping.drop(id_)
+        await asyncio.sleep(AGAIN_SECONDS)
+        for id_, events in happened.items():
+            self.inbox.put(id_, *(event for event in events if isinstance(event, Asked | Broken)))
+
+    async def _isolate(self, happened: Happened, fault: Exception) -> Sequence[Work]:
+        """A fault that one run has must not hold up the others: each is taken further by itself."""
+        for id_ in happened:
+            self.keeping.drop(id_)
+        if len(happened) > 1:
+            return [work for id_, events in happened.items() for work in await self._turn({id_: events})]
+        ((id_, events),) = happened.items()
+        try:
+            return await self._give_up(id_, events, fault)
+        except Problem as problem:
+            await self._begin_anew(happened, problem)
+            return []
+
+    async def _give_up(self, id_: str, events: Sequence[Event], fault: Exception) -> Sequence[Work]:
+        """Ends a run that cannot be driven. Its claims and its notices go with what nobody can make of it."""
+        logger.error("a run is given up", extra={"run": id_}, exc_info=fault)
+        given = await self.keeping.given_up(id_, f"a fault of the service: {fault!r}".replace("\0", ""))
+        if given is None:
+            return []
+        turn = Turn(run=given.run, nodes=given.nodes, happenings=[given.happening], heard=_heard(events))
+        async with self.database.change(run_lock(id_)) as change:
+            await self.fence(change)
+            for run in await self.store.save(change, [turn]):
+                change.emit(RunChanged(run))
+        self._taken.difference_update(turn.heard)
+        self._told.pop(id_, None)
+        ends = [End(given.run, halt) for halt in given.halts]
+        return [(id_, self.executors[given.run.order.executor].end(ends))] if ends else []
 
     def _is_told(self, run: Run) -> bool:
         """True if others are to hear of a change: of each state, and of how many steps stand where now and then."""
@@ -137,17 +177,7 @@ class Driver:
             del self._told[run.id]
         return True
 
-    async def _begin_anew(self, happened: Mapping[str, Sequence[Event]], problem: Problem) -> None:
-        """What was not kept has not happened. Runs are read anew; what their jobs did is looked up then."""
-        logger.warning("runs are read anew", extra={"runs": len(happened), "detail": problem.message})
-        for id_ in happened:
-            self.keeping.drop(id_)
-            self._taken.difference_update(self._heard.pop(id_, ()))
-        await asyncio.sleep(AGAIN_SECONDS)
-        for id_ in happened:
-            self.inbox.put(id_)
-
-    def _work(self, state: State, effects: Sequence[Effect]) -> Sequence[Coroutine[Any, Any, None]]:
+    def _work(self, state: State, effects: Sequence[Effect]) -> Sequence[Work]:
         run, plan = state.run, state.plan
         executor = self.executors[run.order.executor]
         work = [self._ask(run, state, effect) for effect in effects if isinstance(effect, Read | ReadResults | Judge)]
@@ -155,7 +185,15 @@ class Driver:
             work.append(executor.start(starts))
         if ends := [End(run, effect) for effect in effects if isinstance(effect, Halt)]:
             work.append(executor.end(ends))
-        return work
+        return [(run.id, each) for each in work]
+
+    async def _done(self, id_: str, work: Coroutine[Any, Any, None]) -> None:
+        """Does what a run wants. What nobody expected is about this run alone."""
+        try:
+            await work
+        except (Problem, *FAULTS) as fault:
+            logger.exception("what a run wants cannot be done", extra={"run": id_})
+            self.inbox.put(id_, Broken(repr(fault)))
 
     async def _ask(self, run: Run, state: State, effect: Read | ReadResults | Judge) -> None:
         """Asks about files and about the cache; tells what is answered."""
@@ -184,11 +222,15 @@ class Driver:
         for wish in await self.store.wishes(self.database.newest, 0, WISHES):
             if wish.number not in self._taken:
                 self._taken.add(wish.number)
-                self._heard[wish.run].append(wish.number)
-                self.inbox.put(wish.run, Asked(wish.wanted, wish.path, wish.by, wish.comment))
+                self.inbox.put(wish.run, Asked(wish.wanted, wish.path, wish.by, wish.comment, wish.number))
 
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(TICK_SECONDS)
             for id_ in self.keeping.waiting():
                 self.inbox.put(id_, Passed())
+
+
+def _heard(events: Sequence[Event]) -> Sequence[int]:
+    """Numbers of wishes, which are forgotten by the commit that they come into effect with."""
+    return [event.number for event in events if isinstance(event, Asked) and event.number]

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from paddleflow.problems import DocumentInvalid
 from pf_kit.clock import Clock
 from pf_kit.unit import Database
 from pf_pipeline.engine.core import machine, restoring
+from pf_pipeline.engine.core.giving_up import GivenUp, give_up
 from pf_pipeline.engine.core.happening import Effect, Event
 from pf_pipeline.engine.core.state import Semaphores, State, semaphores_of
 from pf_pipeline.engine.ports import Language
+from pf_pipeline.engine.trying import FAULTS
+from pf_pipeline.plans.domain import Plan
 from pf_pipeline.runs.domain import Node, NodeFilter, Run
 from pf_pipeline.runs.states import RUN_OVER
 from pf_pipeline.runs.store import BEGINNING, RunStore, Turn
@@ -46,6 +51,13 @@ class Keeping:
         if state is not None:
             _give_back(state)
 
+    async def given_up(self, id_: str, why: str) -> GivenUp | None:
+        """What becomes of a run that cannot be driven; None if it is over, or gone."""
+        run = await self._unfinished(id_)
+        if run is None:
+            return None
+        return give_up(run, [node async for node in self._nodes(id_)], why, self.clock.now())
+
     def take_further(self, state: State, events: Sequence[Event]) -> tuple[Turn, Sequence[Effect]]:
         """Lets events happen to a run; returns what is to be kept, and then to be done."""
         now = self.clock.now()
@@ -73,15 +85,32 @@ class Keeping:
         return [id_ for id_, state in self._states.items() if _is_due(state, now) or (freed and state.turns)]
 
     async def _load(self, id_: str) -> State | None:
-        run = next(iter(await self.store.runs(self.database.newest, [id_])), None)
-        if run is None or run.life.state in RUN_OVER:
+        run = await self._unfinished(id_)
+        if run is None:
             return None
-        plan = self.language.plan(run.order)
+        plan = await self._plan(run)
         words = self.language.words(run, plan)
         state = restoring.new_state(run, plan, words, self.semaphores, self.clock.now())
         nodes = [node async for node in self._nodes(id_)]
-        restoring.restore(state, nodes, await self.store.loops(self.database.newest, id_))
+        loops = await self.store.loops(self.database.newest, id_)
+        try:
+            restoring.restore(state, nodes, loops)
+        except FAULTS:
+            _give_back(state)
+            raise
         return state
+
+    async def _unfinished(self, id_: str) -> Run | None:
+        run = next(iter(await self.store.runs(self.database.newest, [id_])), None)
+        return None if run is None or run.life.state in RUN_OVER else run
+
+    async def _plan(self, run: Run) -> Plan:
+        """Raises ValueError for an order that makes no sense any more."""
+        try:
+            # A large document takes a second, in which the lease wants to be renewed.
+            return await asyncio.to_thread(self.language.plan, run.order)
+        except DocumentInvalid as problem:
+            raise ValueError(problem.message) from problem
 
     async def _nodes(self, id_: str) -> AsyncIterator[Node]:
         after = BEGINNING

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -171,7 +172,10 @@ class ArtifactLibrary:
             # It was asked before this instance began to drive the run.
             answer = await self._answer(run, plan, Judge(node, wanted.planned, wanted.runtime_name))
             known = answer.known if isinstance(answer, Miss) else None
-        if known is not None:
+        if known is None:
+            return
+        # A step whose artifacts are gone has succeeded all the same: nobody else will use them.
+        with suppress(*LASTING):
             made = await again(
                 "look at artifacts",
                 lambda: self.judging.finished(known, node.work.outputs, results, node.job, run.order.filesystem),

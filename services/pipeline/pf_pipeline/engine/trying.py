@@ -18,6 +18,8 @@ AGAIN_SECONDS = 0.5
 LONGEST_SECONDS = 10.0
 LASTING = (InvalidArgument, PermissionDenied, NotFound, AlreadyExists, FailedPrecondition)
 """Answers that are about what was asked. Whatever else a service says, it may say otherwise in a moment."""
+FAULTS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What a fault of the service raises. Met with one run, it is the end of this run, and not of all others."""
 
 
 async def again(what: str, ask: Callable[[], Awaitable[T]]) -> T:

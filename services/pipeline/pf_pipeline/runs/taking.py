@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import md5, sha256
+from threading import Lock
 
 from paddleflow.problems import PermissionDenied
 from pf_kit.principal import Principal
@@ -45,6 +46,8 @@ class Plans:
     def __init__(self) -> None:
         self._known: dict[str, tuple[Plan, int]] = {}
         """Plans by their keys, with the sizes of their documents."""
+        self._one_at_a_time = Lock()
+        """Documents are read in threads."""
 
     def plan(self, order: Order) -> Plan:
         """The plan of an order. Raises DocumentInvalid, but not for an order that was accepted."""
@@ -52,8 +55,9 @@ class Plans:
         known = self._known.get(key)
         if known is None:
             known = plan(read(order.document), request_of(order)), len(order.document)
-            self._known[key] = known
-            self._drop_oldest()
+            with self._one_at_a_time:
+                self._known[key] = known
+                self._drop_oldest()
         return known[0]
 
     def _drop_oldest(self) -> None:

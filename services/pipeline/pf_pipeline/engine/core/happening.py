@@ -19,6 +19,8 @@ class Asked:
     path: str = ""
     by: str = ""
     comment: str = ""
+    number: int = 0
+    """Of the wish as it is kept; 0 if it is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,14 @@ class ResultsRead:
     problem: str = ""
 
 
-Event = Asked | Passed | Told | Judged | JobSeen | ResultsRead
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """What the run wanted cannot be done, because of a fault that nobody expected."""
+
+    fault: str
+
+
+Event = Asked | Passed | Told | Judged | JobSeen | ResultsRead | Broken
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +132,8 @@ class Launch:
     planned: PlannedStep
     runtime_name: str
     """The name of the node in the paths of artifacts."""
+    resumed: bool = False
+    """It was wanted before already: there may be a job, which is to be left alone with all that it has written."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from pf_pipeline.documents.model import HandlerWhen
 from pf_pipeline.engine.core import ending, opening, stepping
 from pf_pipeline.engine.core.happening import (
     Asked,
+    Broken,
     Event,
     JobSeen,
     Judged,
@@ -34,7 +35,9 @@ NEXT = {Phase.MAIN: Phase.POST, Phase.POST: Phase.EXIT, Phase.EXIT: Phase.OVER}
 
 
 def apply(state: State, event: Event, now: datetime) -> None:
-    """Something has happened. Once the run is over, nothing happens to it any more."""
+    """Something has happened. Once the run is over, nothing happens to it any more. Raises ValueError if the run cannot
+    go on because of a fault.
+    """
     state.now = now
     if state.phase is Phase.OVER:
         return
@@ -47,6 +50,8 @@ def apply(state: State, event: Event, now: datetime) -> None:
             _told(state, event)
         case Judged() | JobSeen() | ResultsRead():
             _step_told(state, event)
+        case Broken():
+            raise ValueError(event.fault)
 
 
 def _step_told(state: State, event: Judged | JobSeen | ResultsRead) -> None:
@@ -197,16 +202,21 @@ def _stopped(state: State) -> str:
 def _asked(state: State, asked: Asked) -> None:
     match asked.wanted:
         case Wanted.BEGIN:
-            if state.frame is None:
-                become(state, RunState.PENDING)
-                begin_phase(state, Phase.MAIN)
+            _begin(state)
         case Wanted.STOP | Wanted.FORCE:
+            _begin(state)
             _stop(state, force=asked.wanted is Wanted.FORCE, by=asked.by)
         case Wanted.APPROVE | Wanted.REFUSE:
             live = state.lives.get(asked.path)
             if live is not None:
                 agreed = asked.wanted is Wanted.APPROVE
                 stepping.approve(state, live, by=asked.by, comment=asked.comment, agreed=agreed)
+
+
+def _begin(state: State) -> None:
+    if state.frame is None:
+        become(state, RunState.PENDING)
+        begin_phase(state, Phase.MAIN)
 
 
 def _stop(state: State, *, force: bool, by: str) -> None:

@@ -233,7 +233,7 @@ def _resume(state: State) -> None:
     for live in list(state.lives.values()):
         match live.stage:
             case Stage.JOB:
-                do(state, Launch(*of_step(live)))
+                do(state, Launch(*of_step(live), resumed=True))
             case Stage.STOPPING:
                 live.why = live.node.message
                 do(state, Halt(live.node.path, live.node.attempt, live.node.job))

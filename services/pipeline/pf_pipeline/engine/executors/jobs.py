@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
-from paddleflow.problems import JobNotFound, OwnerEpochConflict, Problem
+from paddleflow.problems import FailedPrecondition, JobNotFound, OwnerEpochConflict, Problem
 from pf_pipeline.artifacts.ports import Ask, Fault, Files, Pending
 from pf_pipeline.engine.core.happening import JobSeen, JobState
 from pf_pipeline.engine.ports import End, Start, Tell
@@ -85,16 +85,47 @@ class JobsExecutor:
     """Jobs that are not over, by their ids."""
     _waiting: list[Start] = field(default_factory=list)
     """Steps whose jobs are to be created."""
+    _begun: dict[str, asyncio.Event] = field(default_factory=dict)
+    """Jobs that are about to be created, and what tells that this is over."""
+    _unwanted: set[str] = field(default_factory=set)
+    """Those among them that are to end before they have begun."""
     _places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
     async def start(self, steps: Sequence[Start]) -> None:
         """What several runs want at the same time is done by the same calls."""
-        self._waiting += steps
+        fresh = [step for step in steps if step.launch.node.job not in self._begun]
+        for step in fresh:
+            node, retry = step.launch.node, step.launch.planned.retry
+            self._known[node.job] = Known(step.run.id, node.path, node.attempt, bool(retry and retry.not_on))
+            self._begun[node.job] = asyncio.Event()
+        for step in fresh:
+            if await self._is_to_be_created(step):
+                self._waiting.append(step)
+            else:
+                self._over(step.launch.node.job)
         while self._waiting:
             async with self._places:
                 batch, self._waiting = self._waiting[:MOST_JOBS], self._waiting[MOST_JOBS:]
                 for owner, found in _by_owner(batch):
-                    await self._create(owner, [step for step in found if await self._is_prepared(step)])
+                    await self._create(owner, found)
+
+    async def _is_to_be_created(self, step: Start) -> bool:
+        """Whoever has a job already keeps it, with all that it has written."""
+        if step.launch.resumed and await self._is_there(step.launch.node.job):
+            return False
+        return step.launch.node.job not in self._unwanted and await self._is_prepared(step)
+
+    async def _is_there(self, id_: str) -> bool:
+        try:
+            await self._see(await again("look at a job", lambda: self.jobs.get(id_)))
+        except JobNotFound:
+            return False
+        return True
+
+    def _over(self, id_: str) -> None:
+        """The job has been created, or never will be."""
+        self._unwanted.discard(id_)
+        self._begun.pop(id_).set()
 
     async def end(self, steps: Sequence[End]) -> None:
         for step in steps:
@@ -122,19 +153,17 @@ class JobsExecutor:
             with suppress(JobNotFound):
                 await self._see(await self.jobs.get(id_))
 
-    async def _create(self, owner: Owner, steps: Sequence[Start]) -> None:
-        if not steps:
-            return
-        for step in steps:
-            node, retry = step.launch.node, step.launch.planned.retry
-            self._known[node.job] = Known(step.run.id, node.path, node.attempt, bool(retry and retry.not_on))
+    async def _create(self, owner: Owner, found: Sequence[Start]) -> None:
+        steps = [step for step in found if step.launch.node.job not in self._unwanted]
         made: Sequence[JobView | Problem]
         try:
-            made = await again("create jobs", lambda: self.jobs.create(owner, steps))
+            made = await again("create jobs", lambda: self.jobs.create(owner, steps)) if steps else []
         except LASTING as problem:
             made = [problem] * len(steps)
         for step, told in zip(steps, made, strict=True):
             await self._created(step.launch.node.job, told)
+        for step in found:
+            self._over(step.launch.node.job)
 
     async def _created(self, id_: str, told: JobView | Problem) -> None:
         if isinstance(told, JobView):
@@ -151,6 +180,7 @@ class JobsExecutor:
         problem = await self._prepare(step.run, [*node.work.outputs.values(), *node.work.result_files.values()])
         if problem:
             message = f"there is no room for what it writes: {problem}"
+            self._known.pop(node.job, None)
             self.tell(step.run.id, JobSeen(node.path, node.attempt, JobState.FAILED, message))
         return not problem
 
@@ -169,9 +199,14 @@ class JobsExecutor:
 
     async def _stop(self, step: End) -> None:
         halt = step.halt
+        if begun := self._begun.get(halt.job):
+            # Otherwise it would be created after its end.
+            self._unwanted.add(halt.job)
+            await begun.wait()
         self._known[halt.job] = Known(step.run.id, halt.path, halt.attempt)
         try:
-            await again("stop a job", lambda: self.jobs.stop(step.run.owner, halt.job))
+            with suppress(FailedPrecondition):
+                await again("stop a job", lambda: self.jobs.stop(step.run.owner, halt.job))
             await self._see(await again("look at a job", lambda: self.jobs.get(halt.job)))
         except LASTING as problem:
             await self._see(JobView(halt.job, JobState.TERMINATED, problem.message))
@@ -181,12 +216,16 @@ class JobsExecutor:
         known = self._known.get(job.id)
         if known is None:
             return
-        over = job.state not in (JobState.PENDING, JobState.RUNNING)
-        if over:
-            del self._known[job.id]
         matters = job.state is JobState.FAILED and known.status_matters
-        status = await again("look at a job", lambda: self.jobs.exit_status(job.id)) if matters else None
+        status = await self._exit_status(job.id) if matters else None
+        if job.state not in (JobState.PENDING, JobState.RUNNING):
+            self._known.pop(job.id, None)
         self.tell(known.run, JobSeen(known.path, known.attempt, job.state, job.message, status))
+
+    async def _exit_status(self, id_: str) -> int | None:
+        with suppress(*LASTING):
+            return await again("look at a job", lambda: self.jobs.exit_status(id_))
+        return None
 
 
 def _by_owner(steps: Sequence[Start]) -> Iterator[tuple[Owner, Sequence[Start]]]:
