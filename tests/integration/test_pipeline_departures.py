@@ -122,7 +122,8 @@ async def sees_nothing(caller: Caller, had: Had) -> None:
     for request in of_runs(had.baked.id, had.waits.id):
         with pytest.raises(RunNotFound):
             await caller(request)
-    place = {"filesystem_id": had.dough.filesystem_id, "artifact_path": had.dough.artifact_path}
+    dough = had.dough
+    lineage = artifact_pb2.GetLineageRequest(filesystem_id=dough.filesystem_id, artifact_path=dough.artifact_path)
     refused: list[tuple[type[Exception], Message]] = [
         (PipelineNotFound, pipeline_pb2.GetPipelineRequest(id=had.pipeline)),
         (PipelineNotFound, pipeline_pb2.GetPipelineVersionRequest(pipeline_id=had.pipeline)),
@@ -131,7 +132,7 @@ async def sees_nothing(caller: Caller, had: Had) -> None:
         (ScheduleNotFound, schedule_pb2.GetScheduleRequest(id=had.schedule)),
         (ScheduleNotFound, schedule_pb2.StopScheduleRequest(id=had.schedule)),
         (CachedResultNotFound, artifact_pb2.GetCachedResultRequest(id=had.result)),
-        (NotFound, artifact_pb2.GetLineageRequest(**place)),
+        (NotFound, lineage),
     ]
     for problem, request in refused:
         with pytest.raises(problem):

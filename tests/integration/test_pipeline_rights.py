@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from paddleflow.auth.v1 import auth_pb2
 from paddleflow.channel import open_channel
 from paddleflow.common.v1 import info_pb2
 from paddleflow.fs.v1 import fs_pb2
+from paddleflow.job.v1 import job_pb2, spec_pb2
 from paddleflow.pipeline.v1 import artifact_pb2, pipeline_pb2, run_pb2, schedule_pb2
 from paddleflow.problems import (
     CachedResultNotFound,
@@ -247,7 +247,7 @@ async def test_lists_and_tables_tell_each_only_its_own(players: Cast) -> None:
         if name in ids:
             assert {each.id for each in mine} == ids[name]
         if field != "events":
-            theirs = type(make())(owners=[players.names["owner"]])  # type: ignore[call-arg]  # all lists have it
+            theirs = type(make())(owners=[players.names["owner"]])
             assert len(getattr(await players.site.root(theirs), field)) == len(mine)
             assert not getattr(await players.stranger(theirs), field)
     place = {"filesystem_id": players.event.filesystem_id, "artifact_path": players.event.artifact_path}
@@ -354,8 +354,19 @@ async def test_a_step_fails_whose_queue_was_taken_back(players: Cast) -> None:
     run = (await players.owner(run_pb2.CreateRunRequest(source=pipeline_pb2.Source(document=document)))).run
     await eventually(lambda: waits_for_approval(site, run.id))
     await site.queues(auth_pb2.DeleteGrantRequest(grant=grant))
-    # A grant that was taken back may count for 5 seconds more.
-    await asyncio.sleep(5.5)
+    jobs = replace(site.jobs, secret=players.owner.secret)
+    policy = spec_pb2.SchedulingPolicy(queue=queue.name)
+    job = job_pb2.Job(spec=spec_pb2.JobSpec(command="true", scheduling_policy=policy))
+
+    async def is_known() -> bool:
+        """A grant that was taken back counts for some seconds more."""
+        try:
+            await jobs(job_pb2.CreateJobRequest(job=job))
+        except PermissionDenied:
+            return True
+        return False
+
+    await eventually(is_known)
     await players.owner(run_pb2.DecideApprovalRequest(run_id=run.id, path="ask", approve=True))
     assert (await site.over(run.id)).state == run_pb2.RUN_STATE_FAILED
     assert queue.name in (await site.nodes(run.id))["eat"].message
