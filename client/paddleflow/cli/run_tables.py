@@ -87,8 +87,7 @@ def whole(run: Run, nodes: Sequence[RunNode]) -> Iterator[Table]:
     yield settings(run)
     yield Table(["run yaml detail"], [[run.document]])
     yield Table(["runtime in json"], [[_text(runtime(run.id, nodes))]])
-    if last := post_process(run.id, nodes):
-        yield Table(["postProcess in json"], [[_text(last)]])
+    yield Table(["postProcess in json"], [[_text(post_process(run.id, nodes))]])
 
 
 def flat(table: Table) -> Table:
