@@ -73,10 +73,13 @@ class Services:
 class World:
     services: Services = field(default_factory=Services)
     told: list[Event] = field(default_factory=list)
+    leads: bool = True
 
     def __post_init__(self) -> None:
         files = cast("Files", self.services)
-        self.executor = JobsExecutor(self.services, files, lambda _run, event: self.told.append(event))
+        self.executor = JobsExecutor(
+            self.services, files, lambda _run, event: self.told.append(event), lambda: self.leads
+        )
 
     @property
     def last(self) -> JobState:
@@ -123,3 +126,11 @@ async def test_who_was_about_to_begin_before_begins(world: World) -> None:
     world.services.may_create.set()
     await world.executor.start([start(resumed=True)])
     assert (world.services.called, world.last) == (["prepare", "create"], JobState.RUNNING)
+
+
+async def test_who_no_longer_leads_takes_away_nothing(world: World) -> None:
+    world.leads = False
+    task = asyncio.create_task(world.executor.start([start()]))
+    done, _ = await asyncio.wait([task], timeout=0.1)
+    assert (done, world.services.called) == (set(), [])
+    task.cancel()

@@ -269,3 +269,9 @@ def test_small_results(kind: ResultKind, text: str, value: Value) -> None:
 def test_small_results_that_are_none(kind: ResultKind, text: str) -> None:
     with pytest.raises(Unsettled, match=f"result r must be {kind}, and is '{text}'"):
         result_of(Result(kind), "r", text)
+
+
+@pytest.mark.parametrize("escaped", [r"\u0000", r"a\ud800"])
+def test_lists_of_texts_that_nothing_can_keep(escaped: str) -> None:
+    with pytest.raises(Unsettled, match="characters that nothing can keep"):
+        result_of(Result(ResultKind.LIST), "r", f'["{escaped}"]')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -289,7 +289,7 @@ def _loops(settings: PipelineSettings, parts: Parts) -> Loops:
     ground, address = parts.ground, settings.server.listen[0]
     return {
         "chores": chores(ground, settings, address, Retention("notices", "create_time", NOTICES_KEPT)).run,
-        DRIVING: lambda: candidate(ground, DRIVING, address).run(partial(_drive, settings, parts)),
+        DRIVING: partial(_lead, settings, parts),
         TICKING: Ticker(database=ground.database, store=parts.schedules, runs=parts.scheduled, clock=ground.clock).run,
         TELLING: _sender(settings, parts).run,
     }
@@ -309,7 +309,13 @@ def _sender(settings: PipelineSettings, parts: Parts) -> Sender:
     )
 
 
-async def _drive(settings: PipelineSettings, parts: Parts, lease: Lease) -> None:
+async def _lead(settings: PipelineSettings, parts: Parts) -> None:
+    """Drives the runs whenever this instance leads."""
+    leadership = candidate(parts.ground, DRIVING, settings.server.listen[0])
+    await leadership.run(partial(_drive, settings, parts, lambda: leadership.lease is not None))
+
+
+async def _drive(settings: PipelineSettings, parts: Parts, leads: Callable[[], bool], lease: Lease) -> None:
     ground, metadata = parts.ground, parts.base.member.token.metadata
     hold, inbox, database = partial(fence, lease=lease), Inbox(), parts.ground.database
     judging = parts.judging
@@ -327,7 +333,7 @@ async def _drive(settings: PipelineSettings, parts: Parts, lease: Lease) -> None
         store=parts.runs,
         keeping=Keeping(database, parts.runs, PipelineLanguage(parts.plans), ground.clock),
         executors={
-            Executor.JOBS: JobsExecutor(RemoteJobs(parts.job, metadata, parts.users), parts.files, inbox.put),
+            Executor.JOBS: JobsExecutor(RemoteJobs(parts.job, metadata, parts.users), parts.files, inbox.put, leads),
             Executor.NOTHING: NothingExecutor(inbox.put),
         },
         library=library,

@@ -52,15 +52,23 @@ class ConstraintViolated(Exception):
         self.constraint = constraint
 
 
+class NotStorable(ValueError):
+    """A value is none that Postgres can hold."""
+
+
 @contextmanager
 def translated() -> Iterator[None]:
-    """Inside, errors of asyncpg become problems, and violated constraints become `ConstraintViolated`."""
+    """Inside, errors of asyncpg become problems, violated constraints `ConstraintViolated`, what cannot be kept
+    `NotStorable`.
+    """
     try:
         yield
     except _LOST as error:
         raise Conflict from error
     except asyncpg.IntegrityConstraintViolationError as error:
         raise ConstraintViolated(error.constraint_name or "", str(error)) from error
+    except asyncpg.DataError as error:
+        raise NotStorable(str(error)) from error
     except _UNREACHABLE as error:
         raise DatabaseUnavailable from error
     except asyncpg.InterfaceError as error:

@@ -17,14 +17,14 @@ from pf_pipeline.artifacts.domain import ArtifactEvent, CachedResult, NodeKey, T
 from pf_pipeline.artifacts.judging import Answer, Hit, Judging, Known, Miss, Unknown, Wait
 from pf_pipeline.artifacts.ports import Ask, Fault, Files, Piece
 from pf_pipeline.artifacts.store import ArtifactStore
-from pf_pipeline.documents.model import Result, ResultKind, Value
+from pf_pipeline.documents.model import Result, Value
 from pf_pipeline.engine.core.happening import Judge, Judged, Read, ReadResults, ResultsRead, Told, Verdict
 from pf_pipeline.engine.ports import Fence
 from pf_pipeline.engine.questions import question_of, uses_cache
 from pf_pipeline.engine.trying import LASTING, again
 from pf_pipeline.plans.domain import Kind, Plan
 from pf_pipeline.plans.paths import SEPARATOR
-from pf_pipeline.plans.values import Unsettled, list_of
+from pf_pipeline.plans.values import Unsettled, result_of
 from pf_pipeline.runs.domain import CacheTrace, Executor, Node, Run, Waiting
 from pf_pipeline.runs.states import NODE_OVER, NodeState
 from pf_pipeline.runs.store import Turn
@@ -202,32 +202,18 @@ def _text(path: str, piece: Piece | Fault, limit: int) -> str:
     if piece.size >= limit:
         raise Unsettled(f"{path} has {piece.size} bytes, and must have less than {limit}")
     try:
-        return piece.data.decode()
+        text = piece.data.decode()
     except UnicodeDecodeError:
         raise Unsettled(f"{path} is no text in UTF-8") from None
+    if "\0" in text:
+        raise Unsettled(f"{path} is no text: it holds a byte of zero")
+    return text
 
 
 def _result(name: str, result: Result, piece: Piece | Fault, path: str) -> Value:
     if isinstance(piece, Fault) and isinstance(piece.problem, FileNotFound) and result.default is not None:
         return result.default
-    text = _text(path, piece, LARGEST_RESULT).strip()
-    try:
-        return _typed(text, result.kind)
-    except ValueError:
-        raise Unsettled(f"the result {name} is to be of type {result.kind}, and is {text[:80]!r}") from None
-
-
-def _typed(text: str, kind: ResultKind) -> Value:
-    match kind:
-        case ResultKind.INT:
-            return int(text)
-        case ResultKind.FLOAT:
-            return float(text)
-        case ResultKind.BOOL:
-            return bool(["false", "true"].index(text.lower()))
-        case ResultKind.LIST:
-            return list_of(text, "a result")
-    return text
+    return result_of(result, name, _text(path, piece, LARGEST_RESULT))
 
 
 def _trace(known: Known, message: str, result: CachedResult | None = None) -> CacheTrace:

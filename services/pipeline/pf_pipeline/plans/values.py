@@ -13,6 +13,8 @@ from pf_pipeline.documents.model import ParameterKind, Result, ResultKind, Value
 
 _INTEGER = re.compile(r"[-+]?[0-9]{1,400}", re.ASCII)
 _NUMBER = re.compile(r"[-+]?([0-9]{1,400}(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?", re.ASCII)
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+"""What JSON can say and no file in UTF-8, no variable and no database can hold."""
 _DEEPEST = 100
 """Lists in lists."""
 
@@ -73,6 +75,8 @@ def _item(item: object, what: str, deepest: int) -> Value:
         raise Unsettled(f"{what} has an item that is neither a number, a text nor a list: {shown(json.dumps(item))}")
     if isinstance(item, float) and not isfinite(item):
         raise Unsettled(f"{what} has a number larger than any that can be computed with")
+    if isinstance(item, str) and _NO_TEXT.search(item):
+        raise Unsettled(f"{what} has a text with characters that nothing can keep: {shown(json.dumps(item))}")
     return item
 
 

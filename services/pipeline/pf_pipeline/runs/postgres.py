@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from paddleflow.problems import Conflict
+from pf_kit.postgres.errors import on_constraint
 from pf_kit.postgres.queries import load_queries
 from pf_kit.postgres.views import Row, rows
 from pf_kit.unit import Change, View
@@ -96,7 +98,9 @@ class PostgresRunStore:
     async def save(self, change: Change, turns: Sequence[Turn]) -> Sequence[Run]:
         if not turns:
             return []
-        found = await rows(change).fetch(self._sql["save"], *_saved(turns, change.time))
+        # Whoever lost its connection while it committed may have read runs before the commit came through.
+        with on_constraint(happenings_pkey=Conflict()):
+            found = await rows(change).fetch(self._sql["save"], *_saved(turns, change.time))
         versions = {row["id"]: row["version"] for row in found}
         return [replace(turn.run, version=versions[turn.run.id], update_time=change.time) for turn in turns]
 

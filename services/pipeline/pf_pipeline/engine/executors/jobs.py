@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
-from paddleflow.problems import FailedPrecondition, JobNotFound, OwnerEpochConflict, Problem
+from paddleflow.problems import Aborted, FailedPrecondition, JobNotFound, OwnerEpochConflict, Problem
 from pf_pipeline.artifacts.ports import Ask, Fault, Files, Pending
 from pf_pipeline.engine.core.happening import JobSeen, JobState
 from pf_pipeline.engine.ports import End, Start, Tell
@@ -81,6 +81,8 @@ class JobsExecutor:
     jobs: Jobs
     files: Files
     tell: Tell
+    leads: Callable[[], bool]
+    """Whether this instance still drives runs, by its own clock."""
     _known: dict[str, Known] = field(default_factory=dict)
     """Jobs that are not over, by their ids."""
     _waiting: list[Start] = field(default_factory=list)
@@ -189,13 +191,19 @@ class JobsExecutor:
         ask, left = Ask(run.owner, run.order.filesystem_id), list(paths)
         while left:
             try:
-                done = await again("make room for artifacts", partial(self.files.prepare, ask, left))
+                done = await again("make room for artifacts", partial(self._make_room, ask, left))
             except LASTING as problem:
                 return problem.message
             if fault := next((told for told in done if isinstance(told, Fault)), None):
                 return fault.problem.message
             left = [path for path, told in zip(left, done, strict=True) if isinstance(told, Pending)]
         return ""
+
+    async def _make_room(self, ask: Ask, paths: Sequence[str]) -> Sequence[Fault | Pending | None]:
+        if not self.leads():
+            # It has stood still for so long that another one may have begun the step, which may have written already.
+            raise Aborted("another instance drives runs by now")
+        return await self.files.prepare(ask, paths)
 
     async def _stop(self, step: End) -> None:
         halt = step.halt
