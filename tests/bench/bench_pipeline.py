@@ -17,19 +17,19 @@ from bench.report import Parts, run
 from bench.sizes import SHARE
 
 PARTS: Parts = {
-    "chain": of(nodes.chains),
-    "fan": of(nodes.fans),
-    "large": of(nodes.large),
-    "loop": of(nodes.loops),
-    "fair": of(many.fair),
-    "idle": of(many.idle),
-    "schedules": of(ticks),
-    "real-chain": of(nodes.real_chains),
-    "real-fan": of(nodes.real_fans),
-    "real-large": of(nodes.real_large, 900.0),
-    "real-fair": of(many.real_fair, 900.0),
-    "cache": of(nodes.cached_again),
-    "latency": of(nodes.latency),
+    "chain": of(nodes.chains, "chain"),
+    "fan": of(nodes.fans, "fan"),
+    "large": of(nodes.large, "large"),
+    "loop": of(nodes.loops, "loop"),
+    "fair": of(many.fair, "fair"),
+    "idle": of(many.idle, "idle"),
+    "schedules": of(ticks, "schedules"),
+    "real-chain": of(nodes.real_chains, "real-chain"),
+    "real-fan": of(nodes.real_fans, "real-fan"),
+    "real-large": of(nodes.real_large, "real-large", 900.0),
+    "real-fair": of(many.real_fair, "real-fair", 900.0),
+    "cache": of(nodes.cached_again, "cache"),
+    "latency": of(nodes.latency, "latency"),
     **peers(),
 }
 

@@ -14,7 +14,7 @@ from functools import partial
 
 from bench.bench_pipeline_nodes import CHAIN, FAN, chain_seconds, fan_seconds
 from bench.bench_pipeline_site import Site, of
-from bench.engine_programs import Engine, Measured, Result, measured
+from bench.engine_programs import INSTALL_PATIENCE, Engine, Measured, Result, measured
 from bench.report import Part
 from bench.sizes import sized
 from support.figures import Figure, percentile
@@ -38,7 +38,10 @@ Ours = Mapping[tuple[str, bool], float]
 
 def peers() -> Mapping[str, Part]:
     """A part for each."""
-    return {name: of(partial(_beside, engine), engine.patience + AFTERWARDS) for name, engine in ENGINES.items()}
+    return {
+        name: of(partial(_beside, engine), engine.title, INSTALL_PATIENCE + engine.patience + AFTERWARDS)
+        for name, engine in ENGINES.items()
+    }
 
 
 async def _beside(engine: Engine, stack: Site) -> list[Figure]:

@@ -13,6 +13,7 @@ from bench.report import Part
 from fixtures_pipelines import OVER, PipelineSite, opened_pipelines, own_pipelines
 from paddleflow.job.v1 import job_pb2
 from paddleflow.pipeline.v1 import pipeline_pb2, run_pb2
+from paddleflow.problems import Problem
 from support.figures import Figure
 from support.pipeline_process import PipelineProcess
 from support.servers import PostgresServer, ValkeyServer
@@ -93,15 +94,18 @@ def lasted(run: run_pb2.Run) -> float:
     return (run.finish_time.ToMicroseconds() - run.create_time.ToMicroseconds()) / 1e6
 
 
-def of(part: Callable[[Site], Awaitable[list[Figure]]], patience: float = 300.0) -> Part:
-    """The same, on a stack of its own, and not for ever."""
+def of(part: Callable[[Site], Awaitable[list[Figure]]], what: str, patience: float = 300.0) -> Part:
+    """The same, on a stack of its own. A part that fails, or takes for ever, is told of and lets others go on."""
 
     async def measured(process: PipelineProcess) -> list[Figure]:
         try:
             async with asyncio.timeout(patience), opened_pipelines(process) as site:
                 return await part(Site(process, site))
         except TimeoutError:
-            return [Figure(f"over within {patience:g} s: {part.__doc__}", 0.0, "", at_least=1.0)]
+            why = f"it takes more than {patience:g} s"
+        except (AssertionError, Problem) as problem:
+            why = str(problem)
+        return [Figure(f"{what} was not measured: {why}", 0.0, "", at_least=1.0)]
 
     def figures() -> list[Figure]:
         with _services() as process:

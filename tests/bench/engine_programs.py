@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from support.servers import PostgresServer, ValkeyServer, short_folder
 
 ROOT = Path(__file__).parents[2]
 INSTALL = Path(__file__).parent / "engines" / "install.sh"
-INSTALL_PATIENCE = 900.0
+INSTALL_PATIENCE = 300.0
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,7 @@ def _run(engine: Engine, folder: Path, settings: Mapping[str, str]) -> str:
             cwd=folder,
             stdout=output,
             stderr=output,
+            start_new_session=True,
         )
         try:
             status = program.wait(engine.patience)
@@ -131,19 +132,21 @@ def _run(engine: Engine, folder: Path, settings: Mapping[str, str]) -> str:
 
 
 def _end(program: subprocess.Popen[bytes], folder: Path) -> None:
-    """Ends the program and all that it has started, which can be told by the folder of this measurement."""
+    """Ends the program and all that it has started."""
     program.kill()
+    left = [each for each in psutil.process_iter() if _is_of(each, program.pid, folder)]
     program.wait()
-    left = [each for each in psutil.process_iter() if _is_of(each, folder)]
     for each in left:
-        each.kill()
+        with suppress(psutil.NoSuchProcess):
+            each.kill()
     psutil.wait_procs(left, timeout=20)
 
 
-def _is_of(process: psutil.Process, folder: Path) -> bool:
+def _is_of(process: psutil.Process, session: int, folder: Path) -> bool:
+    """By its session, or by what it was told, as some leave the first and some write over the second."""
     try:
-        return process.environ().get("BENCH_FOLDER") == str(folder)
-    except psutil.Error:
+        return os.getsid(process.pid) == session or process.environ().get("BENCH_FOLDER") == str(folder)
+    except (psutil.Error, ProcessLookupError):
         return False
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -26,12 +27,20 @@ def run(name: str, title: str, parts: Parts, chosen: Sequence[str]) -> int:
     if unknown:
         sys.stderr.write(f"no such part: {', '.join(unknown)}; there are {', '.join(parts)}\n")
         return 2
-    figures = [figure for part in chosen or parts for figure in parts[part]()]
+    figures = [figure for part in chosen or parts for figure in _measured(part, parts[part])]
     Console(width=None if sys.stdout.isatty() else WIDTH).print(table(title, figures))
     FOLDER.mkdir(exist_ok=True)
     rows = [figure.row() for figure in figures]
     (FOLDER / f"{name}.json").write_text(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
     return 0
+
+
+def _measured(name: str, part: Part) -> list[Figure]:
+    """The figures of a part; says meanwhile how long it took."""
+    begun = time.monotonic()
+    figures = part()
+    sys.stderr.write(f"{name}: measured in {time.monotonic() - begun:.0f} s\n")
+    return figures
 
 
 def table(title: str, figures: Sequence[Figure]) -> Table:

@@ -49,7 +49,7 @@ def main() -> None:
     os.environ |= settings()
     airflow("db", "migrate")
     servers = [server("airflow", part) for part in PARTS]
-    until(lambda: asked("select count(*) from serialized_dag") == 2, "the DAGs of Airflow")
+    until(lambda: asked("select count(distinct dag_id) from serialized_dag") == 2, "the DAGs of Airflow")
     ran("chain", "warm-up")
     for number in range(2):
         tell("chain", ran("chain", f"chain-{number}"), processes=True)
@@ -65,7 +65,7 @@ def ran(dag: str, run: str) -> float:
     """Seconds of a run, by its own times: from its acceptance to its end."""
     airflow("dags", "trigger", dag, "--run-id", run)
     of_run = f"from dag_run where run_id = '{run}'"
-    until(lambda: asked(f"select state in ('success', 'failed') {of_run}"), f"{dag} of Airflow", PATIENCE, 0.5)
+    until(lambda: bool(asked(f"select state in ('success', 'failed') {of_run}")), f"{dag} of Airflow", PATIENCE, 0.5)
     state = asked(f"select state {of_run}")
     assert state == "success", state
     return float(asked(f"select extract(epoch from end_date - queued_at) {of_run}"))

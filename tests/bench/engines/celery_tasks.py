@@ -15,12 +15,12 @@ app = Celery(
 PATIENCE = 300
 
 
-@app.task
+@app.task(name="nothing")
 def nothing() -> None:
     pass
 
 
-@app.task
+@app.task(name="last")
 def last(results: list[None]) -> int:
     return len(results)
 

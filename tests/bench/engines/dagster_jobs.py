@@ -28,6 +28,7 @@ storage:
   postgres:
     postgres_url: "{postgres("postgresql")}"
 """
+QUIET = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
 PROCESSES = multiprocess_executor.configured({"max_concurrent": AT_ONCE})
 
 
@@ -101,7 +102,7 @@ def get_fan_of_processes() -> Any:
 
 
 def executed(of: Callable[[], Any], instance: DagsterInstance) -> None:
-    assert execute_job(reconstructable(of), instance=instance).success
+    assert execute_job(reconstructable(of), instance=instance, run_config=QUIET).success
 
 
 def main() -> None:
