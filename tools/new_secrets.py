@@ -25,8 +25,8 @@ from cryptography.x509.oid import NameOID
 
 LIFETIME = timedelta(days=825)
 """The longest that common clients accept of a server's certificate."""
-NAMES = ("localhost", "queue")
-"""How clients call the server: from the host, and from other containers."""
+NAMES = ("localhost", "queue", "fs", "job", "pipeline")
+"""How clients call the servers: from the host, and from other containers."""
 
 
 def passwords() -> dict[str, str]:
@@ -39,7 +39,7 @@ def passwords() -> dict[str, str]:
     }
     return {
         "postgres-password": database,
-        "queue-dsn": f"postgresql://paddleflow:{database}@postgres:5432/paddleflow",
+        "database-dsn": f"postgresql://paddleflow:{database}@postgres:5432/paddleflow",
         "valkey.conf": f"requirepass {bus}\n",
         "valkey-password": bus,
         "redis-url": f"redis://:{bus}@valkey:6379",
@@ -50,7 +50,7 @@ def passwords() -> dict[str, str]:
 
 
 def keys(now: datetime) -> dict[str, str]:
-    """The key that signs tokens, and a certificate for the server, signed by an authority of its own."""
+    """The key that signs tokens, and a certificate for the services, signed by an authority of its own."""
     authority, server = generate_private_key(SECP256R1()), generate_private_key(SECP256R1())
     trusted = sign(authority, authority, "PaddleFlow", now).add_extension(x509.BasicConstraints(True, 0), critical=True)
     names = [*map(x509.DNSName, NAMES), x509.IPAddress(IPv4Address("127.0.0.1"))]
@@ -58,8 +58,8 @@ def keys(now: datetime) -> dict[str, str]:
     return {
         "signing-key.pem": pem(Ed25519PrivateKey.generate()),
         "ca.pem": trusted.sign(authority, hashes.SHA256()).public_bytes(Encoding.PEM).decode(),
-        "queue-certificate.pem": served.sign(authority, hashes.SHA256()).public_bytes(Encoding.PEM).decode(),
-        "queue-key.pem": pem(server),
+        "server-certificate.pem": served.sign(authority, hashes.SHA256()).public_bytes(Encoding.PEM).decode(),
+        "server-key.pem": pem(server),
     }
 
 

@@ -13,8 +13,11 @@ import pytest
 import yaml
 
 import new_secrets
+from pf_fs.settings import FsSettings
+from pf_job.settings import JobSettings
 from pf_kit.settings import SettingsError, load
 from pf_kit.tokens import Signer
+from pf_pipeline.settings import PipelineSettings
 from pf_queue.settings import QueueSettings
 from support.repository import BIN, ROOT
 
@@ -58,6 +61,22 @@ def test_the_queue_service_accepts_its_settings(compose: dict[str, Any], secrets
     assert Signer(settings.signing_key.reveal().encode()).public_key
 
 
+@pytest.mark.parametrize(("name", "kind"), [("fs", FsSettings), ("job", JobSettings), ("pipeline", PipelineSettings)])
+def test_others_accept_theirs_and_find_one_another(
+    compose: dict[str, Any], secrets: Path, name: str, kind: type[FsSettings | JobSettings | PipelineSettings]
+) -> None:
+    settings = load(kind, f"PF_{name.upper()}", environment(compose, name, secrets))
+    assert settings.server.tls.enabled
+    peers = [getattr(settings, peer) for peer in ("queue", "fs", "job") if hasattr(settings, peer)]
+    listening = {
+        f"{each}:{port.split(':')[-1]}"
+        for each, given in compose["services"].items()
+        for port in given.get("ports", ())
+    }
+    assert [peer for peer in peers if peer not in listening] == []
+    assert {peer.split(":")[0] for peer in peers} <= set(compose["services"][name]["depends_on"])
+
+
 def test_a_misspelt_setting_would_be_noticed(compose: dict[str, Any], secrets: Path) -> None:
     wrong = environment(compose, "queue", secrets) | {"PF_QUEUE_SERVER_LISTN": "0.0.0.0:1"}
     with pytest.raises(SettingsError, match="did you mean PF_QUEUE_SERVER_LISTEN"):
@@ -96,7 +115,7 @@ def test_every_container_is_confined(compose: dict[str, Any]) -> None:
         assert service["healthcheck"]["test"], name
         assert not service["image"].endswith(("latest", ":")), name
     published = {name for name, service in compose["services"].items() if "ports" in service}
-    assert published == {"queue"}
+    assert published == {"queue", "fs", "job", "pipeline"}
 
 
 def test_image_is_built_from_what_is_there(compose: dict[str, Any]) -> None:
@@ -108,7 +127,8 @@ def test_image_is_built_from_what_is_there(compose: dict[str, Any]) -> None:
     assert [source for source in sources if not (ROOT / source).exists()] == []
     assert [source for source in sources if f"!{source.split('/')[0]}\n" not in ignored] == []
     assert set(re.findall(r"--extra (\w+)", dockerfile)) <= set(project["optional-dependencies"])
-    assert compose["services"]["queue"]["command"][0] in project["scripts"]
+    services = [service for service in compose["services"].values() if "build" in service]
+    assert {service["command"][0] for service in services} == set(project["scripts"]) - {"pf"}
     assert compose["services"]["queue"]["image"].endswith(f":{project['version']}}}")
     pinned = re.search(r"^UV_VERSION=(\S+)$", (ROOT / "tools/setup.sh").read_text(), re.MULTILINE)
     assert pinned is not None
