@@ -45,7 +45,7 @@ def test_logs_are_shown_and_followed(stack: Stack) -> None:
         follower.kill()
         follower.communicate()
     wait_until(lambda: stack.status()["ready"])
-    assert "There are logs of: fs, job, postgres, queue" in stack.pf("logs", "qeue", status=1)
+    assert "There are logs of: fs, job, pipeline, postgres, queue" in stack.pf("logs", "qeue", status=1)
 
 
 def test_a_misspelt_command_is_answered_with_what_was_meant(stack: Stack) -> None:
