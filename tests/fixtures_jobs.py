@@ -64,12 +64,14 @@ def own_jobs(
     """A job service beside services of its own."""
     with own_service(postgres, valkey) as queue:
         fs = FsProcess(queue)
-        fs.start()
         process = JobProcess(queue, fs, settings or {})
-        process.start()
-        yield process
-        process.remove()
-        fs.remove()
+        try:
+            fs.start()
+            process.start()
+            yield process
+        finally:
+            process.remove()
+            fs.remove()
 
 
 @asynccontextmanager

@@ -116,9 +116,11 @@ def own_pipelines(
     """A pipeline service beside services of its own."""
     with own_jobs(postgres, valkey) as jobs:
         process = PipelineProcess(jobs, settings or {})
-        process.start()
-        yield process
-        process.remove()
+        try:
+            process.start()
+            yield process
+        finally:
+            process.remove()
 
 
 @asynccontextmanager

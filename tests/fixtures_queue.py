@@ -33,9 +33,11 @@ def own_service(
     """A service that runs on a database of its own."""
     with own_database(postgres) as dsn:
         process = QueueProcess(dsn, valkey.url, settings or {})
-        process.start()
-        yield process
-        process.remove()
+        try:
+            process.start()
+            yield process
+        finally:
+            process.remove()
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,8 @@ from support.servers import PostgresServer, ValkeyServer
 
 PAGE = 1000
 LOOK_SECONDS = 0.05
+REASON = 200
+"""Characters of why something was not measured."""
 
 
 class Site:
@@ -98,18 +100,18 @@ def of(part: Callable[[Site], Awaitable[list[Figure]]], what: str, patience: flo
     """The same, on a stack of its own. A part that fails, or takes for ever, is told of and lets others go on."""
 
     async def measured(process: PipelineProcess) -> list[Figure]:
+        async with asyncio.timeout(patience), opened_pipelines(process) as site:
+            return await part(Site(process, site))
+
+    def figures() -> list[Figure]:
         try:
-            async with asyncio.timeout(patience), opened_pipelines(process) as site:
-                return await part(Site(process, site))
+            with _services() as process:
+                return asyncio.run(measured(process))
         except TimeoutError:
             why = f"it takes more than {patience:g} s"
         except (AssertionError, Problem) as problem:
-            why = str(problem)
+            why = str(problem)[:REASON]
         return [Figure(f"{what} was not measured: {why}", 0.0, "", at_least=1.0)]
-
-    def figures() -> list[Figure]:
-        with _services() as process:
-            return asyncio.run(measured(process))
 
     return figures
 
@@ -118,9 +120,11 @@ def of(part: Callable[[Site], Awaitable[list[Figure]]], what: str, patience: flo
 def _services() -> Iterator[PipelineProcess]:
     """A stack of its own, whose Postgres survives a crash of the machine."""
     postgres, valkey = PostgresServer(durable=True), ValkeyServer()
-    postgres.start()
-    valkey.start()
-    with own_pipelines(postgres, valkey) as process:
-        yield process
-    postgres.remove()
-    valkey.remove()
+    try:
+        postgres.start()
+        valkey.start()
+        with own_pipelines(postgres, valkey) as process:
+            yield process
+    finally:
+        postgres.remove()
+        valkey.remove()

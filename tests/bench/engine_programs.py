@@ -86,20 +86,20 @@ def _installed(engine: Engine) -> str:
 def _ground() -> Iterator[tuple[Path, Mapping[str, str]]]:
     """A folder and servers of its own, and where they are."""
     postgres, valkey, folder = PostgresServer(durable=True), ValkeyServer(), short_folder()
-    postgres.start()
-    valkey.start()
-    asyncio.run(_create_database(postgres))
-    yield (
-        folder,
-        {
-            "BENCH_FOLDER": str(folder),
-            "BENCH_POSTGRES": str(postgres.folder),
-            "BENCH_VALKEY": valkey.url.removeprefix("unix://"),
-        },
-    )
-    postgres.remove()
-    valkey.remove()
-    shutil.rmtree(folder)
+    settings = {
+        "BENCH_FOLDER": str(folder),
+        "BENCH_POSTGRES": str(postgres.folder),
+        "BENCH_VALKEY": valkey.url.removeprefix("unix://"),
+    }
+    try:
+        postgres.start()
+        valkey.start()
+        asyncio.run(_create_database(postgres))
+        yield folder, settings
+    finally:
+        postgres.remove()
+        valkey.remove()
+        shutil.rmtree(folder)
 
 
 async def _create_database(postgres: PostgresServer) -> None:
