@@ -222,7 +222,7 @@ class _Builder:
     def _scalar(self, event: Any) -> Scalar:  # noqa: ANN401 -- as above
         text: str = event.value
         mark = event.start_mark
-        return Scalar(text if text.isascii() else _whole(text, mark), not event.style, mark)
+        return Scalar(text if text.isascii() and "\0" not in text else _whole(text, mark), not event.style, mark)
 
     def _nested(self, event: Any, kind: str, level: int) -> Node:  # noqa: ANN401 -- as above
         if level > self.limits.depth:
@@ -280,7 +280,9 @@ class _Builder:
 
 
 def _whole(text: str, mark: Any) -> str:  # noqa: ANN401 -- as above
-    """The text, with characters as one that JSON writes as two; half of one alone is none."""
+    """The text, with characters as one that JSON writes as two; half of one alone is none, and NUL ends all texts."""
+    if "\0" in text:
+        raise _refused("holds a NUL, which no command, variable or path can have", mark)
     try:
         return text.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError as error:

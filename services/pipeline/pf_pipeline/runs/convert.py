@@ -14,6 +14,7 @@ from paddleflow.common.v1 import event_pb2
 from paddleflow.pipeline.v1 import pipeline_pb2, run_pb2
 from paddleflow.problems import InvalidArgument, Violation
 from pf_kit.events import Fact
+from pf_kit.fields import shown
 from pf_pipeline.documents.model import Strategy
 from pf_pipeline.owners import Owner
 from pf_pipeline.plans.domain import Kind
@@ -33,7 +34,7 @@ from pf_pipeline.runs.domain import (
 from pf_pipeline.runs.ports import Wanted
 from pf_pipeline.runs.states import NodeState, RunState
 from pf_pipeline.runs.taking import Draft
-from pf_pipeline.runs.values import given_message, given_of, value_message, value_messages
+from pf_pipeline.runs.values import given_message, given_of, holds_nul, value_message, value_messages
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -176,6 +177,10 @@ def draft_of(request: run_pb2.CreateRunRequest) -> Draft:
 
 
 def parameters_of(messages: Mapping[str, struct_pb2.Value]) -> Mapping[str, Given]:
+    """Values of parameters. InvalidArgument names each that cannot be."""
+    wrong = [name for name, value in messages.items() if "\0" in name or holds_nul(value)]
+    if wrong:
+        raise InvalidArgument.of(*(Violation(f"parameters.{shown(name)}", "must not hold NUL") for name in wrong))
     return {name: given_of(value) for name, value in messages.items()}
 
 

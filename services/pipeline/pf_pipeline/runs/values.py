@@ -56,6 +56,18 @@ def given_of(message: struct_pb2.Value) -> Given:
     return None
 
 
+def holds_nul(message: struct_pb2.Value) -> bool:
+    """True if a text in it holds a NUL, which no command and no database can have."""
+    match message.WhichOneof("kind"):
+        case "string_value":
+            return "\0" in message.string_value
+        case "list_value":
+            return any(map(holds_nul, message.list_value.values))
+        case "struct_value":
+            return any("\0" in name or holds_nul(value) for name, value in message.struct_value.fields.items())
+    return False
+
+
 def _item(given: Given) -> Value:
     """Lists hold plain values and lists; whatever else is shown as what it is not, and refused by its type."""
     return "" if given is None or isinstance(given, Mapping) else given

@@ -20,6 +20,7 @@ from pf_kit.fields import one_line, plain_text, require, within
 from pf_kit.principal import Principal
 from pf_kit.times import time_of
 from pf_kit.wire import CHANGE_KINDS, timestamp
+from pf_pipeline.runs.values import holds_nul
 from pf_pipeline.schedules.backfill import Filled, Span
 from pf_pipeline.schedules.cron import LONGEST, CrontabError, UnknownZone, split, timetable
 from pf_pipeline.schedules.domain import (
@@ -194,7 +195,7 @@ def _parameter_violations(message: schedule_pb2.Schedule) -> Iterator[Violation]
     if sum(len(name) + value.ByteSize() for name, value in message.parameters.items()) > PARAMETERS_BYTES:
         yield Violation("schedule.parameters", f"must have at most {PARAMETERS_BYTES // 2**20} MiB together")
     for name, value in message.parameters.items():
-        if value.WhichOneof("kind") is None or "\0" in name + str(MessageToDict(value)):
+        if value.WhichOneof("kind") is None or "\0" in name or holds_nul(value):
             yield Violation(f"schedule.parameters[{name[:64]!r}]", "must have a value, and no NUL")
             return
 
