@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from paddleflow.documents.nodes import Fields, Limits, Listing, Node, parse
 from paddleflow.documents.writing import to_yaml
 
-TEXTS = st.text(alphabet=st.characters(codec="utf-8"), max_size=12) | st.text(
+TEXTS = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\0"), max_size=12) | st.text(
     alphabet=" \n\t:#-'\"\\{}[],&*!|>%@`~yesno0123456789._", max_size=12
 )
 SCALARS = TEXTS | st.booleans() | st.none() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)

@@ -38,7 +38,9 @@ from pf_pipeline.plans.planning import accepted
 from pf_pipeline.plans.requests import Request
 
 NAMES = st.sampled_from(["a", "b", "long-name", "D", "yes", "on"])
-TEXTS = st.text(alphabet=st.characters(codec="utf-8"), max_size=8).filter(lambda text: text != "<<")
+TEXTS = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\0"), max_size=8).filter(
+    lambda text: text != "<<"
+)
 FULL = TEXTS.filter(bool)
 SCALARS = FULL | st.integers(-(10**12), 10**12) | st.floats(allow_nan=False, allow_infinity=False) | st.booleans()
 ITEMS = st.lists(SCALARS | st.lists(SCALARS, max_size=2).map(tuple), max_size=3).map(tuple)
