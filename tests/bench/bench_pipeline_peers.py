@@ -7,14 +7,13 @@ whose call is the engine, the time of the call.
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
 
 from bench.bench_pipeline_nodes import CHAIN, FAN, chain_seconds, fan_seconds
 from bench.bench_pipeline_site import Site, of
-from bench.engine_programs import INSTALL_PATIENCE, Engine, Measured, Result, measured
+from bench.engine_programs import Engine, Measured, Result, measured
 from bench.report import Part
 from bench.sizes import sized
 from support.figures import Figure, percentile
@@ -38,17 +37,18 @@ Ours = Mapping[tuple[str, bool], float]
 
 def peers() -> Mapping[str, Part]:
     """A part for each."""
-    return {
-        name: of(partial(_beside, engine), engine.title, INSTALL_PATIENCE + engine.patience + AFTERWARDS)
-        for name, engine in ENGINES.items()
-    }
+    return {name: partial(_beside, engine) for name, engine in ENGINES.items()}
 
 
-async def _beside(engine: Engine, stack: Site) -> list[Figure]:
-    """What an engine does, and then the same here."""
-    theirs = await asyncio.to_thread(measured, engine, CHAIN, sized(FAN))
-    ours = await _ours(stack, {result.processes for result in theirs.results})
-    return told(engine, theirs, ours)
+def _beside(engine: Engine) -> list[Figure]:
+    """What an engine does, and right after it the same here."""
+    theirs = measured(engine, CHAIN, sized(FAN))
+    kinds = {result.processes for result in theirs.results}
+
+    async def ours(stack: Site) -> list[Figure]:
+        return told(engine, theirs, await _ours(stack, kinds))
+
+    return of(ours, engine.title, AFTERWARDS)() if kinds else told(engine, theirs, {})
 
 
 async def _ours(stack: Site, kinds: set[bool]) -> Ours:

@@ -65,12 +65,18 @@ def measured(engine: Engine, chain: int, fan: int) -> Measured:
     """Runs the program of an engine, and ends all that it leaves behind."""
     if trouble := _installed(engine):
         return Measured([], trouble)
-    with _ground() as (folder, settings):
-        sizes = {"BENCH_CHAIN": str(chain), "BENCH_FAN": str(fan)}
-        trouble = _run(engine, folder, {**settings, **sizes, **engine.settings})
-        results = folder / "results"
-        lines = results.read_text().splitlines() if results.exists() else []
-        return Measured([Result(**json.loads(line)) for line in lines], trouble)
+    try:
+        with _ground() as (folder, settings):
+            sizes = {"BENCH_CHAIN": str(chain), "BENCH_FAN": str(fan)}
+            trouble = _run(engine, folder, {**settings, **sizes, **engine.settings})
+            return Measured(_results(folder / "results"), trouble)
+    except AssertionError as problem:
+        return Measured([], f"its servers do not start: {problem}")
+
+
+def _results(file: Path) -> Sequence[Result]:
+    lines = file.read_text().splitlines() if file.exists() else []
+    return [Result(**json.loads(line)) for line in lines]
 
 
 def _installed(engine: Engine) -> str:
