@@ -49,9 +49,7 @@ LOG = 6000
 """The last characters of a log, which may tell why."""
 HASTE = Haste()
 DISPATCH = HASTE.ttl + 2.0
-"""Seconds from a death until the next one who drives runs begins a step."""
-FEW = 0.05
-"""Of all lives, that a busy machine may hold up for longer."""
+"""Seconds from a death until the next one who drives runs begins a step; most do, however busy the machine is."""
 TAKING_OVER = (RunPoint.RESTORE, RunPoint.RESTORED)
 """Points of an instance that begins; one that has begun does not come there."""
 WORKERS = 3
@@ -255,4 +253,5 @@ def _tell_all(made: Site, load: Load, planned: Sequence[Blow], seconds: float, t
     kinds, points = Counter(str(run.kind) for run in load.runs.values()), Counter(str(b.point) for b in made.missed)
     tell(f"{len(made.missed)} of {len(planned)} kills not at their point ({dict(points)})")
     tell(f"{len(load.runs)} runs in {seconds:.0f} s: {dict(kinds)}")
+    assert late[len(late) // 2] <= DISPATCH, late
     tell(f"first dispatch after a death: {late[len(late) // 2]:.2f} s, at most {late[-1]:.2f} s, {len(late)} lives")

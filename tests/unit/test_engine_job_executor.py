@@ -18,6 +18,7 @@ from pf_pipeline.owners import Owner
 from pf_pipeline.plans.domain import Plan, PlannedStep
 from pf_pipeline.runs.domain import Node, NodeWork, Order, Run, RunLife
 from support.run_worlds import BEGIN
+from support.waiting import until
 
 RUN = Run(id="run-1", owner="ada", order=Order(name="p", filesystem_id="fs"), life=RunLife(create_time=BEGIN))
 PLAN = Plan(name="p", entry_points={})
@@ -87,14 +88,14 @@ class World:
         assert isinstance(seen, JobSeen)
         return seen.state
 
-    async def both(self, *gates: asyncio.Event) -> None:
-        """A step begins and is ended at once; then the gates open, one after the other."""
+    async def stopped_at(self, call: str, gate: asyncio.Event) -> None:
+        """A step is ended while a call for its beginning is on its way."""
         async with asyncio.timeout(10), asyncio.TaskGroup() as group:
             group.create_task(self.executor.start([start()]))
+            await until(lambda: call in self.services.called)
             group.create_task(self.executor.end([END]))
-            for gate in gates:
-                await asyncio.sleep(0.01)
-                gate.set()
+            await asyncio.sleep(0)
+            gate.set()
 
 
 @pytest.fixture
@@ -104,13 +105,13 @@ async def world() -> World:
 
 async def test_who_is_stopped_while_room_is_made_never_begins(world: World) -> None:
     world.services.may_create.set()
-    await world.both(world.services.may_prepare)
+    await world.stopped_at("prepare", world.services.may_prepare)
     assert (world.services.jobs, world.last) == ({}, JobState.TERMINATED)
 
 
 async def test_who_is_stopped_while_it_is_created_is_stopped_after_that(world: World) -> None:
     world.services.may_prepare.set()
-    await world.both(world.services.may_create)
+    await world.stopped_at("create", world.services.may_create)
     assert world.services.called == ["prepare", "create", "stop"]
     assert (world.services.jobs, world.last) == ({"job-a": JobState.TERMINATED}, JobState.TERMINATED)
 

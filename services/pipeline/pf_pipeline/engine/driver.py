@@ -45,6 +45,8 @@ WISHES = 1000
 """Wishes that are read at once."""
 AT_ONCE = 64
 """Files that are read and questions that are asked at one time."""
+LONGEST_FAULT = 500
+"""Characters of it that are told."""
 Happened: TypeAlias = "Mapping[str, Sequence[Event]]"
 """By run."""
 Work: TypeAlias = "tuple[str, Coroutine[Any, Any, None]]"
@@ -154,7 +156,7 @@ class Driver:
     async def _give_up(self, id_: str, events: Sequence[Event], fault: Exception) -> Sequence[Work]:
         """Ends a run that cannot be driven. Its claims and its notices go with what nobody can make of it."""
         logger.error("a run is given up", extra={"run": id_}, exc_info=fault)
-        given = await self.keeping.given_up(id_, f"a fault of the service: {fault!r}".replace("\0", ""))
+        given = await self.keeping.given_up(id_, f"a fault of the service: {repr(fault)[:LONGEST_FAULT]}")
         if given is None:
             return []
         turn = Turn(run=given.run, nodes=given.nodes, happenings=[given.happening], heard=_heard(events))

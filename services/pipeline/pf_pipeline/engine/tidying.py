@@ -47,17 +47,17 @@ class Tidying:
             await asyncio.sleep(PAUSE_SECONDS)
 
     async def step(self) -> None:
-        """Removes some files, and forgets some runs."""
-        for leaving in await self.store.leavings(self.database.newest, BATCH):
-            if await self._is_gone(leaving):
-                async with self.database.change() as change:
-                    await self.fence(change)
-                    await self.store.clear(change, [leaving.run])
+        """Forgets some runs, and removes some files."""
         expired = await self.store.expired(self.database.newest, self.clock.now() - self.kept, BATCH)
         if expired:
             async with self.database.change(*(run_lock(run.id) for run in expired)) as change:
                 await self.fence(change)
                 await self.runs.forget(change, expired)
+        for leaving in await self.store.leavings(self.database.newest, BATCH):
+            if await self._is_gone(leaving):
+                async with self.database.change() as change:
+                    await self.fence(change)
+                    await self.store.clear(change, [leaving.run])
 
     async def _is_gone(self, leaving: Leaving) -> bool:
         """True if there is nothing left, or nothing that could be removed: its filesystem may be gone."""
@@ -66,6 +66,10 @@ class Tidying:
         except LASTING as problem:
             logger.info("artifacts stay", extra={"run": leaving.run, "detail": problem.message})
             return True
+        except Problem as problem:
+            # A filesystem that does not answer must not hold up what lies in others.
+            logger.warning("artifacts are removed later", extra={"run": leaving.run, "detail": problem.message})
+            return False
         if isinstance(told, Fault):
             logger.info("artifacts stay", extra={"run": leaving.run, "detail": told.problem.message})
         return not isinstance(told, Pending)

@@ -100,22 +100,25 @@ class JobsExecutor:
             node, retry = step.launch.node, step.launch.planned.retry
             self._known[node.job] = Known(step.run.id, node.path, node.attempt, bool(retry and retry.not_on))
             self._begun[node.job] = asyncio.Event()
-        for step in fresh:
-            if await self._is_to_be_created(step):
-                self._waiting.append(step)
-            else:
-                self._over(step.launch.node.job)
+        for at in range(0, len(fresh), MOST_JOBS):
+            await asyncio.gather(*map(self._get_ready, fresh[at : at + MOST_JOBS]))
+            await self._create_waiting()
+
+    async def _create_waiting(self) -> None:
         while self._waiting:
             async with self._places:
                 batch, self._waiting = self._waiting[:MOST_JOBS], self._waiting[MOST_JOBS:]
                 for owner, found in _by_owner(batch):
                     await self._create(owner, found)
 
-    async def _is_to_be_created(self, step: Start) -> bool:
+    async def _get_ready(self, step: Start) -> None:
         """Whoever has a job already keeps it, with all that it has written."""
-        if step.launch.resumed and await self._is_there(step.launch.node.job):
-            return False
-        return step.launch.node.job not in self._unwanted and await self._is_prepared(step)
+        job, written = step.launch.node.job, _written(step)
+        is_there = bool(written) and step.launch.resumed and await self._is_there(job)
+        if not is_there and job not in self._unwanted and await self._is_prepared(step, written):
+            self._waiting.append(step)
+        else:
+            self._over(job)
 
     async def _is_there(self, id_: str) -> bool:
         try:
@@ -130,8 +133,8 @@ class JobsExecutor:
         self._begun.pop(id_).set()
 
     async def end(self, steps: Sequence[End]) -> None:
-        for step in steps:
-            await self._stop(step)
+        for at in range(0, len(steps), MOST_JOBS):
+            await asyncio.gather(*map(self._stop, steps[at : at + MOST_JOBS]))
 
     async def watch(self) -> None:
         while True:
@@ -176,10 +179,10 @@ class JobsExecutor:
         else:
             await self._see(JobView(id_, JobState.FAILED, f"its job was not accepted: {told.message}"))
 
-    async def _is_prepared(self, step: Start) -> bool:
+    async def _is_prepared(self, step: Start, written: Sequence[str]) -> bool:
         """Makes room for what a step writes; if that cannot be, the step fails."""
         node = step.launch.node
-        problem = await self._prepare(step.run, [*node.work.outputs.values(), *node.work.result_files.values()])
+        problem = await self._prepare(step.run, written)
         if problem:
             message = f"there is no room for what it writes: {problem}"
             self._known.pop(node.job, None)
@@ -234,6 +237,12 @@ class JobsExecutor:
         with suppress(*LASTING):
             return await again("look at a job", lambda: self.jobs.exit_status(id_))
         return None
+
+
+def _written(step: Start) -> Sequence[str]:
+    """Paths of what a step writes."""
+    work = step.launch.node.work
+    return [*work.outputs.values(), *work.result_files.values()]
 
 
 def _by_owner(steps: Sequence[Start]) -> Iterator[tuple[Owner, Sequence[Start]]]:
