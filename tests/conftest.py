@@ -24,6 +24,7 @@ pytest_plugins = [
     "fixtures_queue",
     "fixtures_jobs",
     "fixtures_pipelines",
+    "fixtures_pipeline_cast",
     "fixtures_servers",
 ]
 

@@ -114,7 +114,7 @@ def test_two_starts_at_once_give_one_stack(stack: Stack) -> None:
     words = [start.communicate(timeout=90)[0] for start in starts]
     assert [start.returncode for start in starts] == [0, 0], words
     assert stack.status()["ready"]
-    assert len({start["pid"] for start in stack.processes().values()}) == 6
+    assert len({start["pid"] for start in stack.processes().values()}) == 7
 
 
 def test_what_is_written_down_of_a_dead_stack_harms_no_other_process(stack: Stack) -> None:
