@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from google.protobuf.message import Message
 
-from fixtures_pipeline_cast import SMALL, Cast
+from fixtures_pipeline_cast import ASKS, KEPT, SMALL, Cast, waits_for_approval
 from fixtures_pipelines import PIPELINE_METHODS, PipelineSite
 from paddleflow.auth.v1 import auth_pb2
 from paddleflow.channel import open_channel
