@@ -24,7 +24,7 @@ from pf_job.specs.domain import (
 )
 
 NUMBERS = st.integers(-(2**31), 2**31 - 1)
-WORDS = st.text(st.characters(codec="utf-8"), max_size=20)
+WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
 PAIRS = st.dictionaries(WORDS, WORDS, max_size=3)
 TIMES = st.none() | st.timedeltas(timedelta(0), timedelta(days=5000))
 AMOUNTS = st.dictionaries(WORDS, st.integers(-(2**63), 2**63 - 1), max_size=3)

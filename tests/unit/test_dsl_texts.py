@@ -14,7 +14,7 @@ from paddleflow.pipeline import ContainerStep, Pipeline
 from pf_pipeline.documents.model import Step
 from pf_pipeline.documents.reading import read
 
-TEXTS = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=12)
+TEXTS = st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 VALUES = st.recursive(
     TEXTS | st.integers() | st.floats(allow_nan=False, allow_infinity=False),
     lambda inner: st.lists(inner, max_size=3),

@@ -40,6 +40,13 @@ _REFUSED = (
     asyncpg.InvalidCatalogNameError,
     asyncpg.InsufficientPrivilegeError,
 )
+_UNSTORABLE = (
+    asyncpg.CharacterNotInRepertoireError,
+    asyncpg.UntranslatableCharacterError,
+    asyncpg.InvalidTextRepresentationError,
+    asyncpg.NumericValueOutOfRangeError,
+    asyncpg.DatetimeFieldOverflowError,
+)
 _GONE = re.compile("clos(ed|ing)|released back to the pool")
 """How asyncpg says that a connection was lost before the call; its other interface errors are faults of the caller."""
 
@@ -67,8 +74,13 @@ def translated() -> Iterator[None]:
         raise Conflict from error
     except asyncpg.IntegrityConstraintViolationError as error:
         raise ConstraintViolated(error.constraint_name or "", str(error)) from error
-    except asyncpg.DataError as error:
+    except _UNSTORABLE as error:
         raise NotStorable(str(error)) from error
+    except asyncpg.DataError as error:
+        # What asyncpg itself cannot hand over is of no class below.
+        if type(error) is asyncpg.DataError:
+            raise NotStorable(str(error)) from error
+        raise
     except _UNREACHABLE as error:
         raise DatabaseUnavailable from error
     except asyncpg.InterfaceError as error:
