@@ -52,7 +52,8 @@ class Replica:
         self._started = _started(start)
         # asyncio's own processes count as running while a child of theirs holds the pipe.
         self._ended = asyncio.get_running_loop().create_future()
-        self._patience: asyncio.Timeout | None = None
+        self._parts = 0
+        """How often something came that it had written."""
 
     def look(self) -> None:
         """To be called whenever a child of this process has ended."""
@@ -65,12 +66,24 @@ class Replica:
         printing.add_done_callback(self._fail)
         await self._ended
         self.send(signal.SIGKILL)
-        # Somebody may hold the pipe who has left the group.
-        with suppress(TimeoutError):
-            async with asyncio.timeout(DRAIN) as self._patience:
-                await printing
+        while await self._goes_on(printing):
+            pass
+        printing.cancel()
+        with suppress(asyncio.CancelledError):
+            await printing
         status = self._started.returncode
         return status if status >= 0 else SIGNALLED - status
+
+    async def _goes_on(self, printing: asyncio.Task[None]) -> bool:
+        """False once all is printed, or nothing has come for a while: who has left the group may hold the pipe.
+
+        Whoever takes the output may have let it wait, and with it everything here: that time does not count.
+        """
+        loop, before = asyncio.get_running_loop(), self._parts
+        begun = loop.time()
+        await asyncio.wait({printing}, timeout=DRAIN)
+        held_up = loop.time() - begun > 1.5 * DRAIN
+        return not printing.done() and (held_up or self._parts > before)
 
     def _fail(self, printing: asyncio.Task[None]) -> None:
         """Nobody waits for the end of a process whose output nobody takes: it might not end for want of that."""
@@ -88,14 +101,14 @@ class Replica:
         await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), self._started.stdout
         )
-        while part := await reader.read(_PART):
-            lines, rest = _lines(prefix, rest + part) if prefix else (part, b"")
-            _write(output, lines)
-            if self._patience:
-                # Who takes the output may have let it wait.
-                self._patience.reschedule(asyncio.get_running_loop().time() + DRAIN)
-        if rest:
-            _write(output, prefix + rest + b"\n")
+        try:
+            while part := await reader.read(_PART):
+                self._parts += 1
+                lines, rest = _lines(prefix, rest + part) if prefix else (part, b"")
+                _write(output, lines)
+        finally:
+            if rest:
+                _write(output, prefix + rest + b"\n")
 
 
 def starts_of(asked: Asked, reads: str | None, writes: str | None, environ: Mapping[str, str]) -> list[Start]:
@@ -220,7 +233,10 @@ def _started(start: Start) -> subprocess.Popen[bytes]:
 
 
 def _write(output: BinaryIO, text: bytes) -> None:
-    output.write(text)
+    """Writes all. While it waits for its reader, a signal, such as that of a process that has ended, cuts a write short."""
+    left = memoryview(text)
+    while left:
+        left = left[output.write(left) :]
     output.flush()
 
 
