@@ -25,7 +25,8 @@ def base(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "base" / "inner" / "file").write_text("open")
     before = handles()
     yield tmp_path / "base"
-    assert handles() == before
+    # Those of tests before may be closed meanwhile.
+    assert handles() <= before
 
 
 def read_by(base: Path, path: str, *, follow: bool = True) -> str:

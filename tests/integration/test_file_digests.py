@@ -179,7 +179,8 @@ def test_too_deep_is_said_so_and_leaves_no_handle_open(base: Path) -> None:
     (deepest / "d").mkdir()
     with pytest.raises(FileUnusable, match="folders in one another"):
         told(base, "deep")
-    assert handles() == before
+    # Those of tests before may be closed meanwhile.
+    assert handles() <= before
 
 
 def test_too_many_is_said_so(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,8 @@ def base(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "base").mkdir()
     before = handles()
     yield tmp_path / "base"
-    assert handles() == before
+    # Those of tests before may be closed meanwhile.
+    assert handles() <= before
     assert (tmp_path / "keep" / "file").read_text() == "kept"
 
 

@@ -233,7 +233,7 @@ def _started(start: Start) -> subprocess.Popen[bytes]:
 
 
 def _write(output: BinaryIO, text: bytes) -> None:
-    """Writes all. While it waits for its reader, a signal, such as that of a process that has ended, cuts a write short."""
+    """Writes all: a signal, such as that of a process that has ended, cuts a write short that waits for its reader."""
     left = memoryview(text)
     while left:
         left = left[output.write(left) :]
