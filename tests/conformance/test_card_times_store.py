@@ -172,6 +172,12 @@ async def test_a_span_ends_once_and_not_before_it_began(kept: Kept) -> None:
     assert found == {"a": 2 * 3_600, "b": 2 * 2 * 3_600}
 
 
+async def test_a_time_that_has_not_come_holds_nothing(kept: Kept) -> None:
+    await hold(kept, span("a", 1, None), span("b", 1, 9))
+    assert await told(kept, start=NOW + 5 * HOUR, end=NOW + 5 * HOUR) == []
+    assert await told(kept, start=NOW + 8 * HOUR, end=NOW + 2 * HOUR) == []
+
+
 async def test_pages_follow_one_another(kept: Kept) -> None:
     database, _, store = kept
     await hold(kept, *(span(f"job-{number}", 0, 1, owner="ada" if number % 2 else "bob") for number in range(7)))

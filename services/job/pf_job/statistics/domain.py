@@ -155,7 +155,8 @@ def card_times(spans: Iterable[Span], query: CardQuery) -> Sequence[CardTime]:
 
 def _is_meant(span: Span, query: CardQuery) -> bool:
     return (
-        span.start_time < query.end
+        query.start < query.end
+        and span.start_time < query.end
         and (span.finish_time is None or span.finish_time > query.start)
         and (query.queues is None or span.queue in query.queues)
         and (query.users is None or span.owner in query.users)

@@ -8,7 +8,8 @@ with meant as (
         job, cpu, memory, cards, accept_time, start_time, finish_time,
         extract(epoch from least(finish_time, $3) - greatest(start_time, $2))::float8 as seconds
     from spans
-    where start_time < $3
+    where $2 < $3
+        and start_time < $3
         and (finish_time > $2 or finish_time is null)
         and ($4::text[] is null or queue = any ($4))
         and ($5::text[] is null or owner = any ($5))
