@@ -17,6 +17,7 @@ from support.waiting import eventually
 
 QUICK = JobSpec(command="true", flavour=JobFlavour(amounts={"cpu": 100, "memory": 2**20}))
 SLEEP = replace(QUICK, command="sleep 1000")
+FIRM = replace(SLEEP, priority=Priority.HIGH)
 HIGH, LOW = 1000, -1000
 
 
@@ -59,7 +60,8 @@ async def test_who_waits_is_first_when_its_priority_is_higher(client: AsyncPaddl
 
 
 async def test_the_last_of_many_changes_is_the_one_that_holds(client: AsyncPaddleFlow, narrow: str) -> None:
-    first, made = [(await client.jobs.create(replace(spec, queue=narrow))).id for spec in (SLEEP, QUICK)]
+    # As high as the highest that the other is given: it is not to make way.
+    first, made = [(await client.jobs.create(replace(spec, queue=narrow))).id for spec in (FIRM, QUICK)]
     for priority in (Priority.HIGH, Priority.LOW, Priority.HIGH, Priority.NORMAL, Priority.LOW):
         await client.jobs.update(made, priority=priority)
     assert (await known(client, made, LOW)).revision >= 1
