@@ -139,18 +139,21 @@ async def test_a_run_that_failed_is_tried_again_from_where_it_broke(
     run = await pipeline_site.run(
         document("""
             entry_points:
-              stir: {command: "echo x >> stirred"}
-              bake: {command: "test -e oven", deps: stir}
-              eat: {command: "true", deps: bake}
+              kitchen:
+                entry_points:
+                  stir: {command: "echo x >> stirred"}
+                  bake: {command: "test -e oven", deps: stir}
+              eat: {command: "true", deps: kitchen}
             post_process: {wash: {command: "echo x >> washed"}}
         """),
         filesystem=disk,
     )
     over = await pipeline_site.over(run.id)
-    assert (over.state, over.message) == (FAILED, "bake failed")
+    assert (over.state, over.message) == (FAILED, "kitchen.bake failed")
     assert await pipeline_site.states(run.id) == {
-        "stir": "succeeded",
-        "bake": "failed",
+        "kitchen": "failed",
+        "kitchen.stir": "succeeded",
+        "kitchen.bake": "failed",
         "eat": "cancelled",
         "post_process/wash": "succeeded",
     }
@@ -158,6 +161,8 @@ async def test_a_run_that_failed_is_tried_again_from_where_it_broke(
     again = (await pipeline_site.root(run_pb2.RetryRunRequest(id=run.id))).run
     over = await pipeline_site.over(again.id)
     assert (over.state, over.retry_of) == (SUCCEEDED, run.id)
+    begun = {path: node.start_time.ToDatetime() for path, node in (await pipeline_site.nodes(again.id)).items()}
+    assert begun["kitchen.stir"] < over.create_time.ToDatetime() <= begun["kitchen"] <= begun["kitchen.bake"]
     assert ((tmp_path / "disk/stirred").read_text(), (tmp_path / "disk/washed").read_text()) == ("x\n", "x\nx\n")
     with pytest.raises(RunStateConflict):
         await pipeline_site.root(run_pb2.RetryRunRequest(id=again.id))

@@ -218,23 +218,41 @@ def test_a_plan_says_what_would_run(fake: FakePaddleFlow, command_line: CommandL
     nodes = fake.world.planned.nodes
     nodes.add(node=prepared(), prediction=run_pb2.CACHE_PREDICTION_HIT, message="cch-000001 fits")
     fit = run_pb2.Node(path="fit", name="fit", kind=run_pb2.NODE_KIND_DAG, deps=["prepare"], condition="5 > 3")
-    nodes.add(node=fit, prediction=run_pb2.CACHE_PREDICTION_UNKNOWN)
+    nodes.add(node=fit)
     inner = run_pb2.Node(path="fit.train", name="train", kind=run_pb2.NODE_KIND_STEP, parent="fit")
     nodes.add(node=inner, prediction=run_pb2.CACHE_PREDICTION_OFF)
+    tell = run_pb2.Node(path="tell", name="tell", message="it would wait for the approval of eve")
+    nodes.add(node=tell, prediction=run_pb2.CACHE_PREDICTION_UNKNOWN, message="cached if fit.train writes the same")
+    off = run_pb2.Node(path="off", name="off", state=run_pb2.NODE_STATE_SKIPPED, message="it is disabled")
+    nodes.add(node=off)
     fake.world.planned.document = "name: training\n"
     assert command_line.output("run plan -f ppl").splitlines() == [
-        "prepare  cached       cch-000001 fits",
-        "fit      runs or not  after prepare; if 5 > 3",
+        "prepare  cached        cch-000001 fits",
+        "fit                    after prepare; if 5 > 3",
         "  train  runs",
-        "3 nodes, 1 of them from the cache",
+        "tell     maybe cached  it would wait for the approval of eve; cached if fit.train writes the same",
+        "off      skipped       it is disabled",
+        "5 nodes: 1 runs, 1 cached, 1 maybe cached, 1 skipped",
     ]
     assert command_line.output("run plan -f ppl --document") == "name: training\n"
     told = json.loads(command_line.output("run plan -f ppl -o json"))
-    assert [(each["node"], each["cache"]) for each in told] == [
-        ("prepare", "hit"),
-        ("fit", "unknown"),
-        ("fit.train", "off"),
+    assert [(each["node"], each["cache"], each["why"]) for each in told] == [
+        ("prepare", "hit", "cch-000001 fits"),
+        ("fit", "", ""),
+        ("fit.train", "off", ""),
+        ("tell", "unknown", "cached if fit.train writes the same"),
+        ("off", "", "it is disabled"),
     ]
+
+
+def test_a_plan_says_what_it_leaves_out(fake: FakePaddleFlow, command_line: CommandLine) -> None:
+    fake.world.planned.nodes.add(node=prepared(), prediction=run_pb2.CACHE_PREDICTION_OFF)
+    fake.world.planned.left_out = 99_999
+    said = "99999 more nodes are not told: further iterations of loops, or more than one answer can hold"
+    assert command_line.output("run plan -f ppl").splitlines()[-1] == said
+    result = command_line.run("run plan -f ppl -o json")
+    assert [each["node"] for each in json.loads(result.stdout)] == ["prepare"]
+    assert result.stderr.strip() == said
 
 
 def test_a_node_is_explained(fake: FakePaddleFlow, command_line: CommandLine) -> None:

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from paddleflow.problems import NodeNotFound
 from pf_pipeline.documents.model import HandlerWhen
-from pf_pipeline.engine.core.happening import Asked
-from pf_pipeline.engine.core.state import Frame, Member, State
+from pf_pipeline.engine.core.happening import Asked, JobState
+from pf_pipeline.engine.core.state import Frame, Member, Phase, State
 from pf_pipeline.plans.domain import Kind, Plan, PlannedDag, PlannedStep
 from pf_pipeline.runs.domain import Node, NodeFilter, Waiting, Wanted
-from pf_pipeline.runs.states import NODE_OVER, NodeState, RunState
+from pf_pipeline.runs.states import NODE_GOOD, NODE_OVER, NodeState, RunState, Stop
 from pf_pipeline.runs.store import BEGINNING
 from pf_pipeline.views.listing import place_of
 from support.run_plans import CONTENTS, PLANS, fate
@@ -25,6 +25,7 @@ from support.run_worlds import World
 from support.stored_runs import ADA, Kept
 
 RUN = "run-000001"
+UNDER_WAY = (NodeState.PENDING, NodeState.RUNNING, NodeState.TERMINATING)
 PENDING = NodeFilter(states=frozenset({NodeState.PENDING}))
 
 
@@ -43,8 +44,8 @@ async def listed(kept: Kept, chosen: NodeFilter | None = None, size: int = 1000)
     view = kept.database.newest
     while page := await kept.listing.page(view, ADA, RUN, chosen or NodeFilter(), after, size):
         assert len(page) <= size
-        found += page
-        after = place_of(page[-1])
+        found += [each.node for each in page]
+        after = place_of(found[-1])
     return found
 
 
@@ -111,12 +112,41 @@ async def test_exit_handlers_that_wait_for_others_are_told_if_they_are_wanted() 
     ]
     world = World(plan(step("a"), on_exit=tuple(handlers), parallelism=1)).begin()
     kept = Kept(world)
-    assert list(await told(kept)) == ["a"]
+    nodes = await told(kept)
+    assert list(nodes) == ["a", "on_exit/always", "on_exit/failed", "on_exit/succeeded"]
+    assert nodes["on_exit/always"] == (Waiting.PHASE, ())
+    assert (await kept.listing.node(kept.database.newest, world.run, "on_exit/failed")).message == (
+        "runs only if the run fails or is stopped"
+    )
     world.step()
     assert list(await told(kept)) == ["a", "on_exit/always", "on_exit/succeeded"]
     world.tell(Asked(Wanted.FORCE, by="ada"))
     assert all(node.state is not NodeState.PENDING or node.job for node in world.nodes.values())
     assert list(await told(kept)) == list(world.nodes)
+
+
+async def test_what_runs_at_the_end_is_told_from_the_beginning() -> None:
+    handler = step("mail", kind=Kind.EXIT_HANDLER)
+    failed = step("mend", kind=Kind.EXIT_HANDLER, when=HandlerWhen.FAILED)
+    good = step("praise", kind=Kind.EXIT_HANDLER, when=HandlerWhen.SUCCEEDED)
+    post = step("tidy", kind=Kind.POST_PROCESS)
+    fails = World(plan(step("a"), step("b"), post_process=post, on_exit=(handler, failed, good)), _fails)
+    kept = Kept(fails.begin())
+    last = {"post_process/tidy", "on_exit/mail", "on_exit/mend", "on_exit/praise"}
+    nodes = await told(kept)
+    assert set(nodes) == {"a", "b"} | last
+    assert {nodes[path] for path in last} == {(Waiting.PHASE, ())}
+    while fails.states["a"] is not NodeState.FAILED:
+        fails.step()
+    nodes = await told(kept)
+    assert "on_exit/praise" not in nodes
+    assert nodes["on_exit/mend"] == (Waiting.PHASE, ())
+    fails.tell(Asked(Wanted.FORCE, by="ada"))
+    assert not {path for path, waits in (await told(kept)).items() if waits[0] is Waiting.PHASE}
+
+
+def _fails(_node: Node) -> JobState:
+    return JobState.FAILED
 
 
 def _with_handlers(plan_: Plan, whens: Sequence[HandlerWhen]) -> Plan:
@@ -143,7 +173,9 @@ def test_each_component_of_what_a_run_has_come_to_is_told_once(
 async def _live(kept: Kept, crashes: float, size: int, stop: int) -> None:
     world = kept.world
     await kept.keep()
-    assert [node.path for node in await listed(kept)] == list(world.plan.entry_points)
+    later = [f"on_exit/{each.name}" for each in world.plan.on_exit]
+    later += [f"post_process/{world.plan.post_process.name}"] if world.plan.post_process else []
+    assert {node.path for node in await listed(kept)} == {*world.plan.entry_points, *later}
     world.begin()
     for at in range(500):
         if world.over or world.chance.random() < 0.3:
@@ -167,7 +199,8 @@ async def _is_told(kept: Kept, size: int) -> None:
     paths = [node.path for node in nodes]
     assert len(paths) == len(set(paths))
     assert [node for node in nodes if node.path in world.nodes] == sorted(world.nodes.values(), key=place_of)
-    unbegun = [node for node in nodes if node.path not in world.nodes]
+    unbegun = [node for node in nodes if node.path not in world.nodes and node.waiting is not Waiting.PHASE]
+    _are_yet_to_come(world, [node for node in nodes if node.waiting is Waiting.PHASE])
     ends = world.over or world.state.halting
     wanted = [] if ends else [member for member in _members(world.state) if _has_more(world, member)]
     assert sorted(_component(node) for node in unbegun) == sorted(member.path for member in wanted)
@@ -177,6 +210,19 @@ async def _is_told(kept: Kept, size: int) -> None:
         waits = tuple(dep for dep in node.deps if member.frame.members[dep].state is NodeState.PENDING)
         assert (node.waiting_on, node.place) == (waits, member.place)
     assert all(node.waiting is not Waiting.NOTHING for node in nodes if node.state is NodeState.PENDING)
+
+
+def _are_yet_to_come(world: World, nodes: Sequence[Node]) -> None:
+    """All that may run at the end is told until its phase begins, and nothing else."""
+    wanted: set[str] = set()
+    if not world.over and world.run.life.stop is not Stop.FORCE:
+        plan_, phase = world.plan, world.state.phase
+        post = phase is Phase.MAIN and plan_.post_process
+        wanted |= {f"post_process/{post.name}"} if post else set()
+        bad = any(node.state not in (*NODE_GOOD, *UNDER_WAY) for node in world.nodes.values())
+        exits = plan_.on_exit if phase is not Phase.EXIT else ()
+        wanted |= {f"on_exit/{each.name}" for each in exits if not (bad and each.when is HandlerWhen.SUCCEEDED)}
+    assert {node.path for node in nodes} == wanted
 
 
 def _component(node: Node) -> str:

@@ -52,7 +52,7 @@ async def test_the_cache_is_asked_as_far_as_steps_are_known() -> None:
     site = Site()
     nodes = await site.nodes(CHAIN)
     assert (nodes["prepare"].prediction, nodes["train"].prediction) == (MISS, UNKNOWN)
-    assert nodes["train"].message == "the input data is not there yet"
+    assert nodes["train"].message == "cached if prepare writes the same as before"
     await site.remember("prepare", "run-1")
     nodes = await site.nodes(CHAIN)
     assert (nodes["prepare"].prediction, nodes["train"].prediction) == (HIT, MISS)
@@ -65,6 +65,45 @@ async def test_the_cache_is_asked_as_far_as_steps_are_known() -> None:
     assert (await site.nodes(CHAIN))["train"].prediction == MISS
     site.files.write("run-1/model", "content")
     assert (await site.nodes(CHAIN))["train"].prediction == HIT
+
+
+async def test_what_hinges_on_others_says_on_whom() -> None:
+    nodes = await Site().nodes(
+        """
+        name: hinges
+        docker_env: x
+        cache: {enable: true}
+        entry_points:
+          split:
+            command: s
+            parameters: {p: "{{PF_LOOP_ARGUMENT}}"}
+            artifacts: {output: [part]}
+            loop_argument: [1, 2]
+          inner:
+            deps: split
+            artifacts: {input: {parts: "{{split.part}}"}, output: {model: "{{train.model}}"}}
+            entry_points:
+              train: {command: t, artifacts: {input: {in: "{{PF_PARENT.parts}}"}, output: [model]}}
+          score: {command: c, results: {n: int}}
+          tell:
+            deps: inner,score
+            command: e
+            parameters: {n: "{{score.n}}"}
+            artifacts: {input: {m: "{{inner.model}}"}}
+        """
+    )
+    assert nodes["inner.train"].message == "cached if split, split[1] write the same as before"
+    assert nodes["tell"].message == (
+        "cached if inner.train is cached or writes the same as before, and if score writes the same as before"
+    )
+
+
+async def test_how_steps_are_cached_is_told() -> None:
+    nodes = await Site().nodes(CHAIN.replace("{enable: true}", "{enable: true, max_expired_time: 60}"))
+    cache = nodes["train"].node.cache
+    assert (cache.enable, cache.max_expired_time) == (True, 60)
+    off = (await Site().nodes(CHAIN.replace("{enable: true}", "{enable: false}")))["train"].node.cache
+    assert (off.enable, off.max_expired_time) == (False, -1)
 
 
 async def test_why_the_cache_is_not_asked() -> None:

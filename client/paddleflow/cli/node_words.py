@@ -22,6 +22,7 @@ _PLAIN = {
     NodeWaiting.FILES: "waits for files",
     NodeWaiting.CHILDREN: "",
     NodeWaiting.ENGINE: "is about to begin",
+    NodeWaiting.PHASE: "waits until all before it is over",
 }
 SHORT = timedelta(seconds=10)
 MOST_NAMES = 5

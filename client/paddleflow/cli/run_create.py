@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Unpack
 
@@ -18,9 +18,18 @@ from paddleflow.cli.run_wait import wait_for
 from paddleflow.cli.run_watch import watch_run
 from paddleflow.cli.table import Cell, Form, Table
 from paddleflow.cli.verbs import Invocation, Verb, pass_invocation
-from paddleflow.models.nodes import CachePrediction, PlannedNode, RunPlan
+from paddleflow.models.nodes import CachePrediction, NodeKind, NodeState, PlannedNode, RunPlan
 from paddleflow.models.pipelines import DocumentProblem
 from paddleflow.models.runs import RunOptions
+
+ENDS = {
+    NodeState.SKIPPED: "skipped",
+    NodeState.FAILED: "fails",
+    NodeState.CANCELLED: "never runs",
+    NodeState.TERMINATED: "never runs",
+}
+"""How nodes end that do not run."""
+WORDS = ("runs", "cached", "maybe cached", *dict.fromkeys(ENDS.values()))
 
 
 @click.command("create", cls=Verb)
@@ -59,6 +68,8 @@ def plan(invocation: Invocation, resolved: bool, **choice: Unpack[Choice]) -> No
         _tell(planned, printer)
     else:
         printer.table(plan_table(planned))
+        if planned.left_out:
+            click.echo(_left_out(planned), err=True)
 
 
 @click.command("validate", cls=Verb)
@@ -92,10 +103,16 @@ def _tell(plan: RunPlan, printer: Printer) -> None:
     labels = list(_labels(plan.nodes))
     names = max((len(label) for label, _ in labels), default=0)
     for label, each in labels:
-        printer.line(f"{label:<{names}}  {_prediction(each):<11}  {_needs(each)}".rstrip())
-    hits = sum(each.prediction is CachePrediction.HIT for each in plan.nodes)
-    more = f", and {plan.left_out} more" if plan.left_out else ""
-    printer.line(f"{len(plan.nodes)} nodes{more}, {hits} of them from the cache")
+        printer.line(f"{label:<{names}}  {_prediction(each):<12}  {_needs(each)}".rstrip())
+    counts = Counter(map(_prediction, plan.nodes))
+    told = [f"{counts[word]} {word}" for word in WORDS if counts[word]]
+    printer.line(f"{len(plan.nodes)} nodes: {', '.join(told) or 'none of them runs anything'}")
+    if plan.left_out:
+        printer.line(_left_out(plan))
+
+
+def _left_out(plan: RunPlan) -> str:
+    return f"{plan.left_out} more nodes are not told: further iterations of loops, or more than one answer can hold"
 
 
 def _labels(nodes: Sequence[PlannedNode]) -> Iterator[tuple[str, PlannedNode]]:
@@ -114,16 +131,22 @@ def _labels(nodes: Sequence[PlannedNode]) -> Iterator[tuple[str, PlannedNode]]:
 
 
 def _prediction(planned: PlannedNode) -> str:
+    """In a word what becomes of a node; a DAG that goes well does nothing itself."""
+    node = planned.node
     match planned.prediction:
         case CachePrediction.HIT:
             return "cached"
         case CachePrediction.UNKNOWN:
-            return "runs or not"
+            return "maybe cached"
+        case CachePrediction.UNSPECIFIED if node.state in ENDS:
+            return ENDS[node.state]
         case _:
-            return "runs"
+            return "" if node.kind is NodeKind.DAG else "runs"
 
 
 def _needs(planned: PlannedNode) -> str:
-    after = f"after {', '.join(planned.node.deps)}" if planned.node.deps else ""
-    condition = f"if {planned.node.condition}" if planned.node.condition else ""
-    return "; ".join(filter(None, [after, condition, planned.message]))
+    node = planned.node
+    after = f"after {', '.join(node.deps)}" if node.deps else ""
+    condition = f"if {node.condition}" if node.condition else ""
+    note = "" if node.message == planned.message else node.message
+    return "; ".join(filter(None, [after, condition, note, planned.message]))

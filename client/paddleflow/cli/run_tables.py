@@ -124,7 +124,7 @@ def plan_table(plan: RunPlan) -> Table:
             str(each.node.kind),
             ",".join(each.node.deps),
             str(each.prediction),
-            each.message,
+            each.message or each.node.message,
             each.node.condition,
             each.node.command,
             _json(each.node.parameters),

@@ -163,8 +163,8 @@ def _picture(seen: Seen, style: Style) -> list[str]:
 
 
 def counted(nodes: Iterable[RunNode]) -> StepCounts:
-    """How many of the steps that are known stand where."""
-    steps = [node for node in nodes if node.kind is not NodeKind.DAG]
+    """How many of the steps that are known stand where; those of phases that have not begun count later."""
+    steps = [node for node in nodes if node.kind is not NodeKind.DAG and node.waiting is not NodeWaiting.PHASE]
     states = Counter(node.state for node in steps)
     return StepCounts(
         waiting=states[NodeState.PENDING],

@@ -58,6 +58,8 @@ class NodeWaiting(StrEnum):
     CHILDREN = "children"
     ENGINE = "engine"
     """The engine, which has not come to it yet."""
+    PHASE = "phase"
+    """All that comes before it in the run: it is a post-process step or an exit handler."""
 
 
 class CachePrediction(StrEnum):
@@ -86,7 +88,7 @@ class CacheSettings:
     """How the result of a step is cached."""
 
     enable: bool = False
-    max_expired_time: int = 0
+    max_expired_time: int = -1
     """Seconds after which it counts no more; -1: never."""
     fs_scope: Sequence[CacheScope] = ()
 

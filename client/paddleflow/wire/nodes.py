@@ -54,7 +54,7 @@ def node_from_wire(node: run_pb2.Node) -> RunNode:
         inputs=dict(sorted(node.inputs.items())),
         outputs=dict(sorted(node.outputs.items())),
         results=values_from_wire(node.results),
-        cache=_cache_from_wire(node.cache),
+        cache=_cache_from_wire(node.cache) if node.HasField("cache") else CacheSettings(),
         cache_run_id=node.cache_run_id,
         cache_job_id=node.cache_job_id,
         extra_fs=tuple(

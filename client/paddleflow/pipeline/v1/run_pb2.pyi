@@ -227,6 +227,8 @@ class _WaitingEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Waiting.Value
     """The nodes it consists of."""
     WAITING_ENGINE: _Waiting.ValueType  # 10
     """The engine, which has not come to it yet."""
+    WAITING_PHASE: _Waiting.ValueType  # 11
+    """All that comes before it in the run: the post-process step waits for all nodes, exit handlers wait for that one too."""
 
 class Waiting(_Waiting, metaclass=_WaitingEnumTypeWrapper):
     """Waiting is what a node waits for."""
@@ -253,6 +255,8 @@ WAITING_CHILDREN: Waiting.ValueType  # 9
 """The nodes it consists of."""
 WAITING_ENGINE: Waiting.ValueType  # 10
 """The engine, which has not come to it yet."""
+WAITING_PHASE: Waiting.ValueType  # 11
+"""All that comes before it in the run: the post-process step waits for all nodes, exit handlers wait for that one too."""
 Global___Waiting: _TypeAlias = Waiting  # noqa: Y015
 
 class _CachePrediction:

@@ -11,7 +11,8 @@ from pf_kit.unit import View
 from pf_pipeline.owners import Owner
 from pf_pipeline.pipelines.convert import form_of
 from pf_pipeline.plans.domain import Plan
-from pf_pipeline.runs.domain import Node, NodeFilter, Order
+from pf_pipeline.runs.domain import NodeFilter, Order
+from pf_pipeline.runs.ports import Shown
 from pf_pipeline.runs.store import Place
 from pf_pipeline.views.drawing import Drawing
 from pf_pipeline.views.explaining import Explaining
@@ -30,7 +31,7 @@ class RunViews:
 
     async def nodes(
         self, view: View, caller: Principal, run: str, chosen: NodeFilter, after: Place, limit: int
-    ) -> Sequence[Node]:
+    ) -> Sequence[Shown]:
         return await self.listing.page(view, caller, run, chosen, after, limit)
 
     async def explained(self, view: View, caller: Principal, run: str, path: str) -> run_pb2.ExplainNodeResponse:

@@ -15,9 +15,9 @@ from paddleflow.pipeline.v1 import pipeline_pb2, run_pb2
 from paddleflow.problems import InvalidArgument, Violation
 from pf_kit.events import Fact
 from pf_kit.fields import shown
-from pf_pipeline.documents.model import Strategy
+from pf_pipeline.documents.model import Cache, Mount, Strategy
 from pf_pipeline.owners import Owner
-from pf_pipeline.plans.domain import Kind
+from pf_pipeline.plans.domain import Kind, Planned, PlannedStep
 from pf_pipeline.plans.requests import Given
 from pf_pipeline.runs.domain import (
     Executor,
@@ -90,7 +90,8 @@ def owner_in(message: run_pb2.Run) -> Owner:
     return Owner(message.owner, message.owner_since.ToDatetime(UTC))
 
 
-def node_message(node: Node) -> run_pb2.Node:
+def node_message(node: Node, planned: Planned | None = None) -> run_pb2.Node:
+    """What is told of a node; with what it is a part of in its plan, also how that is cached and what it sees."""
     work = node.work
     message = run_pb2.Node(
         path=node.path,
@@ -124,7 +125,24 @@ def node_message(node: Node) -> run_pb2.Node:
     _set(message.start_time, node.start_time)
     _set(message.finish_time, node.finish_time)
     _set(message.not_before, node.not_before)
+    if isinstance(planned, PlannedStep):
+        message.cache.CopyFrom(_cache_message(planned.cache))
+        message.extra_fs.extend(map(_mount_message, planned.extra_fs))
     return message
+
+
+def _cache_message(cache: Cache) -> run_pb2.CacheSettings:
+    return run_pb2.CacheSettings(
+        enable=bool(cache.enable),
+        max_expired_time=-1 if cache.max_expired_time is None else cache.max_expired_time,
+        fs_scope=[run_pb2.CacheScope(name=each.name, path=each.path) for each in cache.fs_scope],
+    )
+
+
+def _mount_message(mount: Mount) -> run_pb2.ExtraFilesystem:
+    return run_pb2.ExtraFilesystem(
+        name=mount.name, mount_path=mount.mount_path, sub_path=mount.sub_path, read_only=mount.read_only
+    )
 
 
 def happening_message(happening: Happening) -> run_pb2.Happening:

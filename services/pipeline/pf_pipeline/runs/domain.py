@@ -36,6 +36,7 @@ class Waiting(StrEnum):
     FILES = "files"
     CHILDREN = "children"
     ENGINE = "engine"
+    PHASE = "phase"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from paddleflow.pipeline.v1 import run_pb2
 from pf_kit.principal import Principal
 from pf_kit.unit import Change, View
 from pf_pipeline.owners import Owner
-from pf_pipeline.plans.domain import Plan
+from pf_pipeline.plans.domain import Plan, Planned
 from pf_pipeline.runs.domain import Node, NodeFilter, Order, Source
 from pf_pipeline.runs.store import Place
 
@@ -66,12 +66,20 @@ class Traces(Protocol):
         """Forgets all else that is kept of runs."""
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A node, and what it is a part of in its plan."""
+
+    node: Node
+    planned: Planned | None
+
+
 class Showing(Protocol):
     """The port to what can be said of runs beside what is kept of them. Methods raise what the contract lists."""
 
     async def nodes(
         self, view: View, caller: Principal, run: str, chosen: NodeFilter, after: Place, limit: int
-    ) -> Sequence[Node]:
+    ) -> Sequence[Shown]:
         """Nodes of a run in their order, those among them that have not begun, as far as they are known."""
 
     async def explained(self, view: View, caller: Principal, run: str, path: str) -> run_pb2.ExplainNodeResponse:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from paddleflow.problems import NodeNotFound, RunStateConflict
 from pf_kit.unit import Change, View
@@ -68,7 +69,7 @@ class Retrying:
         """Keeps the new run, which begins at once."""
         life = RunLife(create_time=change.time, state=RunState.PENDING)
         made = await self.runs.begin(change, run.whose, draft.order, life)
-        nodes = [replace(node, run=made.id) for node in draft.nodes]
+        nodes = [_begun(node, made.id, change.time) for node in draft.nodes]
         loops = [replace(loop, run=made.id) for loop in draft.loops]
         (saved,) = await self.store.save(change, [Turn(run=made, nodes=nodes, loops=loops)])
         return saved
@@ -102,6 +103,11 @@ def _as_kept(node: Node) -> Node:
         finish_time=None,
         cache=CacheTrace(),
     )
+
+
+def _begun(node: Node, run: str, now: datetime) -> Node:
+    """A node of the new run. What goes on in it begins with it; what was done was done when it was."""
+    return replace(node, run=run, start_time=now if node.state is NodeState.RUNNING else node.start_time)
 
 
 @dataclass(slots=True)

@@ -143,10 +143,10 @@ class RunServicer(run_pb2_grpc.RunServiceServicer):
         page = await self._parts.lists.page(
             request,
             lambda after, limit: self._parts.showing.nodes(view, caller, request.run_id, chosen, _place(after), limit),
-            lambda node: f"{node.place}/{node.iteration}/{node.path}",
+            lambda each: f"{each.node.place}/{each.node.iteration}/{each.node.path}",
         )
         return run_pb2.ListNodesResponse(
-            nodes=[node_message(node) for node in page.things], next_page_token=page.next_token
+            nodes=[node_message(each.node, each.planned) for each in page.things], next_page_token=page.next_token
         )
 
     async def WatchHappenings(

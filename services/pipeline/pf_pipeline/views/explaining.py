@@ -63,7 +63,7 @@ class Explaining:
             causes=await self._causes(view, node) if isinstance(planned, PlannedDag) else (),
             progress=await self._progress(view, plan, node, planned),
         )
-        told = run_pb2.ExplainNodeResponse(node=node_message(node), reasons=reasons(facts))
+        told = run_pb2.ExplainNodeResponse(node=node_message(node, planned), reasons=reasons(facts))
         if isinstance(planned, PlannedStep):
             explanation = cached.explained(node, planned, await self._like(view, run, plan, node, planned))
             if explanation is not None:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from pf_pipeline.documents.model import Strategy
+from pf_pipeline.documents.model import HandlerWhen, Strategy
 from pf_pipeline.engine.core.machine import KINDS, PREFIXES, is_wanted
 from pf_pipeline.engine.core.state import Phase
-from pf_pipeline.plans.domain import Kind, Plan, Planned, PlannedDag
+from pf_pipeline.plans.domain import Kind, Plan, Planned, PlannedDag, PlannedStep
 from pf_pipeline.plans.paths import component
 from pf_pipeline.runs.domain import Node, NodeFilter, Progress, Run, Waiting
 from pf_pipeline.runs.states import NodeState, RunState, Stop
+
+LATER = {Phase.MAIN: (Phase.POST, Phase.EXIT), Phase.POST: (Phase.EXIT,), Phase.EXIT: ()}
+"""The phases that come after one that is under way."""
+ONLY_IF = {
+    HandlerWhen.SUCCEEDED: "runs only if the run succeeds",
+    HandlerWhen.FAILED: "runs only if the run fails or is stopped",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +34,8 @@ class Frame:
     planned: Mapping[str, Planned]
     parent: str = ""
     """The path of the DAG."""
+    upcoming: bool = False
+    """It is a phase that has not begun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +62,15 @@ class Component:
     def concerns(self, chosen: NodeFilter) -> bool:
         """True if one of its iterations may be below what was chosen."""
         return chosen.is_below(self.path) or chosen.below.startswith(f"{self.path}[")
+
+
+def upcoming_frames(plan: Plan, phase: Phase, *, good: bool) -> Iterator[Frame]:
+    """The frames of later phases, with all that may run in them yet: what went well so far may still fail."""
+    for later in LATER[phase]:
+        frame = phase_frame(plan, later, good=good)
+        if later is Phase.EXIT and good:
+            frame = replace(frame, planned={each.name: each for each in plan.on_exit})
+        yield replace(frame, upcoming=True)
 
 
 def phase_frame(plan: Plan, phase: Phase, *, good: bool) -> Frame:
@@ -144,8 +162,14 @@ def unbegun(run: Run, one: Component, progress: Mapping[str, Progress]) -> Node 
     if own.kept >= max(1, own.items or 0):
         return None
     left = (own.items or 1) - own.kept
-    message = f"{left} iterations have not begun" if left > 1 else ""
+    message = f"{left} iterations have not begun" if left > 1 else only_if(one)
     return node_of(run, one, progress, own.gap, message)
+
+
+def only_if(one: Component) -> str:
+    """Of an exit handler that waits for the end, how the run has to end."""
+    step = one.planned
+    return ONLY_IF.get(step.when, "") if one.frame.upcoming and isinstance(step, PlannedStep) else ""
 
 
 def node_of(run: Run, one: Component, progress: Mapping[str, Progress], iteration: int, message: str) -> Node:
@@ -165,10 +189,12 @@ def node_of(run: Run, one: Component, progress: Mapping[str, Progress], iteratio
         iterations=progress[one.path].items or 0,
         state=NodeState.PENDING,
         message=message,
-        waiting=Waiting.DEPENDENCIES if waiting_on else _waiting(run),
+        waiting=Waiting.DEPENDENCIES if waiting_on else _waiting(run, one.frame),
         waiting_on=waiting_on,
     )
 
 
-def _waiting(run: Run) -> Waiting:
+def _waiting(run: Run, frame: Frame) -> Waiting:
+    if frame.upcoming:
+        return Waiting.PHASE
     return Waiting.ENGINE if run.life.state is RunState.INITIATING else Waiting.PARALLELISM

@@ -13,8 +13,9 @@ from pf_pipeline.engine.core.state import Phase
 from pf_pipeline.engine.ports import Language
 from pf_pipeline.plans.domain import Kind, Plan
 from pf_pipeline.runs.domain import Node, NodeFilter, Progress, Run
+from pf_pipeline.runs.ports import Shown
 from pf_pipeline.runs.service import Runs
-from pf_pipeline.runs.states import RUN_OVER, NodeState
+from pf_pipeline.runs.states import RUN_OVER, NodeState, Stop
 from pf_pipeline.runs.store import BEGINNING, Place, RunStore
 from pf_pipeline.views.frames import (
     Component,
@@ -25,8 +26,11 @@ from pf_pipeline.views.frames import (
     dag_paths,
     is_halting,
     node_of,
+    only_if,
     phase_frame,
+    planned_at,
     unbegun,
+    upcoming_frames,
 )
 
 PAGE = 1000
@@ -59,14 +63,15 @@ class Listing:
 
     async def page(
         self, view: View, caller: Principal, id_: str, chosen: NodeFilter, after: Place, limit: int
-    ) -> Sequence[Node]:
+    ) -> Sequence[Shown]:
         """Nodes after a place, in their order. Raises RunNotFound."""
         run = await self.runs.get(view, caller, id_)
         # What is kept is read last: whatever begins in between is told as it is kept.
         waiting = await self._unbegun(view, run, chosen, after, limit)
         found = {node.path: node for node in waiting}
         found.update((node.path, node) for node in await self.store.nodes(view, id_, chosen, after, limit))
-        return sorted(found.values(), key=place_of)[:limit]
+        plan = self.language.plan(run.order)
+        return [Shown(node, planned_at(plan, node)) for node in sorted(found.values(), key=place_of)[:limit]]
 
     async def node(self, view: View, run: Run, path: str) -> Node:
         """The node of a path, begun or not. Raises NodeNotFound."""
@@ -83,13 +88,14 @@ class Listing:
         places = places_of(plan)
         phase = await self._phase(view, run, plan, places)
         first_bad = await self._first_bad(view, run)
-        if is_halting(run, plan, phase, first_bad):
-            return Opened()
         good = (first_bad is None or first_bad.kind is Kind.EXIT_HANDLER) and not run.life.steps.cancelled
+        later = () if run.life.stop is Stop.FORCE else upcoming_frames(plan, phase, good=good)
+        if is_halting(run, plan, phase, first_bad):
+            return Opened([*later], places)
         top = phase_frame(plan, phase, good=good)
         dags = [places[path] for path in dag_paths(plan)] if phase is Phase.MAIN else []
         running = await self.store.running(view, run.id, dags) if dags else []
-        return Opened([top, *dag_frames(plan, running)], places)
+        return Opened([top, *dag_frames(plan, running), *later], places)
 
     async def _unbegun(self, view: View, run: Run, chosen: NodeFilter, after: Place, limit: int) -> Sequence[Node]:
         if run.life.state in RUN_OVER or (chosen.states and NodeState.PENDING not in chosen.states):
@@ -122,7 +128,7 @@ class Listing:
         iteration = int(number) if number.isdecimal() and len(number) < 10 else -1
         if component.path_of(iteration) != path or iteration >= _most(progress[component.path]):
             return None
-        return node_of(run, component, progress, iteration, "")
+        return node_of(run, component, progress, iteration, only_if(component))
 
     async def _phase(self, view: View, run: Run, plan: Plan, places: Mapping[str, int]) -> Phase:
         """The phase of a run that is not over. One that begins keeps something in the same moment."""

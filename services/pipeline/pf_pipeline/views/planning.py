@@ -11,15 +11,16 @@ from pf_kit.clock import Clock
 from pf_pipeline.documents.reading import read
 from pf_pipeline.documents.writing import yaml_of
 from pf_pipeline.owners import Owner
-from pf_pipeline.plans.domain import Plan, PlannedStep
+from pf_pipeline.plans.domain import Plan, Planned, PlannedStep
 from pf_pipeline.plans.planning import accepted
 from pf_pipeline.runs.convert import node_message
 from pf_pipeline.runs.domain import Executor, Node, Order
 from pf_pipeline.runs.states import NODE_GOOD, NodeState
 from pf_pipeline.runs.taking import request_of
 from pf_pipeline.views.dry_words import ITEM
-from pf_pipeline.views.foretelling import Prediction
+from pf_pipeline.views.foretelling import Prediction, depends_on
 from pf_pipeline.views.frames import planned_at
+from pf_pipeline.views.hinges import Hinges, hinges_of
 from pf_pipeline.views.listing import place_of
 from pf_pipeline.views.rehearsing import Rehearsal, Rehearsing, bare
 
@@ -45,9 +46,10 @@ class Planning:
         """What a run would do."""
         rehearsal = await self.rehearsing.rehearsed(owner, order, plan, self.clock.now())
         told = run_pb2.PlanRunResponse(document=await asyncio.to_thread(_document, order))
+        teller = _Teller(rehearsal, order, plan, hinges_of(rehearsal.nodes, rehearsal.foretold))
         left = MOST_BYTES - len(told.document)
         for node in sorted(rehearsal.nodes.values(), key=place_of):
-            message = _message(rehearsal, order, plan, node)
+            message = teller.message(node)
             await asyncio.sleep(0)
             left -= message.ByteSize()
             if left < 0:
@@ -70,33 +72,43 @@ def _unshown(rehearsal: Rehearsal) -> Iterator[int]:
             yield max(0, length - max(1, node.iterations))
 
 
-def _message(rehearsal: Rehearsal, order: Order, plan: Plan, node: Node) -> run_pb2.PlannedNode:
-    prediction, why = _prediction(rehearsal, order, plan, node)
-    told = bare(node)
-    first = node.path.removesuffix(f"[{node.iteration}]") if node.iteration else node.path
-    if first in rehearsal.lengths:
-        told = replace(told, iterations=rehearsal.lengths[first])
-    told = replace(told, message="; ".join((*_notes(rehearsal, node), *filter(None, [node.message]))))
-    return run_pb2.PlannedNode(node=node_message(told), prediction=PREDICTIONS[prediction], message=why)
+@dataclass(frozen=True, slots=True)
+class _Teller:
+    """Tells of each node what would become of it."""
 
+    rehearsal: Rehearsal
+    order: Order
+    plan: Plan
+    hinges: Hinges
 
-def _notes(rehearsal: Rehearsal, node: Node) -> Iterator[str]:
-    """What nobody knows before the run goes on."""
-    if node.path in rehearsal.approvals:
-        yield f"it would wait for the approval of {', '.join(rehearsal.approvals[node.path])}"
-    if "{{" in node.work.condition:
-        yield "whether its condition holds is not known yet"
-    if node.work.loop_argument == ITEM:
-        yield "what it is repeated for is not known yet"
+    def message(self, node: Node) -> run_pb2.PlannedNode:
+        planned = planned_at(self.plan, node)
+        prediction, why = self._prediction(node, planned)
+        told = bare(node)
+        if node.first_path in self.rehearsal.lengths:
+            told = replace(told, iterations=self.rehearsal.lengths[node.first_path])
+        told = replace(told, message="; ".join((*self._notes(node), *filter(None, [node.message]))))
+        message = node_message(told, planned)
+        return run_pb2.PlannedNode(node=message, prediction=PREDICTIONS[prediction], message=why)
 
+    def _notes(self, node: Node) -> Iterator[str]:
+        """What nobody knows before the run goes on."""
+        if node.path in self.rehearsal.approvals:
+            yield f"it would wait for the approval of {', '.join(self.rehearsal.approvals[node.path])}"
+        if "{{" in node.work.condition:
+            yield "whether its condition holds is not known yet"
+        if node.work.loop_argument == ITEM:
+            yield "what it is repeated for is not known yet"
 
-def _prediction(rehearsal: Rehearsal, order: Order, plan: Plan, node: Node) -> tuple[Prediction, str]:
-    foretold, planned = rehearsal.foretold.get(node.path), planned_at(plan, node)
-    if foretold is not None:
-        return foretold.prediction, foretold.message
-    if not isinstance(planned, PlannedStep) or node.state is not NodeState.SUCCEEDED:
-        return Prediction.NONE, "" if node.state in NODE_GOOD else node.message
-    return Prediction.OFF, _why_off(order, planned)
+    def _prediction(self, node: Node, planned: Planned | None) -> tuple[Prediction, str]:
+        foretold = self.rehearsal.foretold.get(node.path)
+        if foretold is not None and foretold.prediction is Prediction.UNKNOWN and depends_on(node):
+            return foretold.prediction, self.hinges.told(node) or foretold.message
+        if foretold is not None:
+            return foretold.prediction, foretold.message
+        if not isinstance(planned, PlannedStep) or node.state is not NodeState.SUCCEEDED:
+            return Prediction.NONE, "" if node.state in NODE_GOOD else node.message
+        return Prediction.OFF, _why_off(self.order, planned)
 
 
 def _why_off(order: Order, planned: PlannedStep) -> str:

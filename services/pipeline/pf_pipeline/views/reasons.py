@@ -32,6 +32,7 @@ THINGS = {
     Waiting.FILES: "files to be read",
     Waiting.CHILDREN: "what it consists of",
     Waiting.ENGINE: "its turn",
+    Waiting.PHASE: "all that comes before it",
 }
 
 
@@ -191,6 +192,8 @@ def _waits_for(node: Node) -> str:
             return "the cache is being asked for its result"
         case Waiting.FILES:
             return f"it waits for files to be read: {_some(node.waiting_on)}"
+        case Waiting.PHASE:
+            return "it waits until all that comes before it in the run is over, however that ends"
     return "nobody has come to it yet: it begins within seconds"
 
 
