@@ -13,7 +13,7 @@ from fixtures_jobs import METHODS, JobSite
 from paddleflow.auth.v1 import auth_pb2
 from paddleflow.channel import open_channel
 from paddleflow.job.v1 import job_pb2, log_pb2, shard_pb2, spec_pb2, statistics_pb2
-from paddleflow.problems import InvalidArgument, JobNotFound, PermissionDenied, TokenMissing
+from paddleflow.problems import InvalidArgument, JobNotFound, OwnerEpochConflict, PermissionDenied, TokenMissing
 from paddleflow.queue.v1 import queue_pb2
 from pf_kit.clock import SystemClock
 from pf_kit.joining import join
@@ -221,6 +221,41 @@ async def test_a_part_is_found_also_where_it_could_not_be_made_any_more(players:
     made = (await for_owner(job_pb2.CreateJobRequest(job=small(players.queue), owner=part))).job
     impossible = small("no-such-queue")
     assert (await for_owner(job_pb2.CreateJobRequest(job=impossible, owner=part))).job.id == made.id
+
+
+async def test_who_was_taken_over_stops_nothing_and_makes_nothing_that_was_stopped(
+    players: Cast, service: Caller
+) -> None:
+    for_owner = replace(service, on_behalf_of=players.names["owner"])
+    scope = f"stopping-{players.queue}"
+
+    def part(key: str, epoch: int) -> job_pb2.JobOwner:
+        return job_pb2.JobOwner(key=f"{scope}/{key}", scope=scope, epoch=epoch)
+
+    made = (await for_owner(job_pb2.CreateJobRequest(job=small(players.queue), owner=part("a", 1)))).job
+    with pytest.raises(JobNotFound):
+        await for_owner(job_pb2.StopJobRequest(id=f"never-{players.queue}", owner=part("b", 2)))
+    for request in (
+        job_pb2.CreateJobRequest(job=small(players.queue), owner=part("b", 1)),
+        job_pb2.StopJobRequest(id=made.id, owner=part("a", 1)),
+    ):
+        with pytest.raises(OwnerEpochConflict, match=f"{scope} was taken over"):
+            await for_owner(request)
+    stopped = await for_owner(job_pb2.StopJobRequest(id=made.id, owner=part("a", 2)))
+    assert stopped.job.id == made.id
+    with pytest.raises(PermissionDenied, match="only services"):
+        await players.owner(job_pb2.StopJobRequest(id=made.id, owner=part("a", 2)))
+
+
+async def test_a_part_is_made_for_one_user_and_not_for_the_next_of_the_name(players: Cast, service: Caller) -> None:
+    for_owner = replace(service, on_behalf_of=players.names["owner"])
+    made = (await for_owner(job_pb2.CreateJobRequest(job=small(players.queue)))).job
+    for seconds, reason in ((0, ""), (-1, "USER_NOT_FOUND")):
+        key = f"since-{players.queue}{seconds}"
+        owner = job_pb2.JobOwner(key=key, scope=key, epoch=1, user_since=made.owner_since)
+        owner.user_since.seconds += seconds
+        request = job_pb2.CreateJobsRequest(jobs=[small(players.queue)], owners=[owner])
+        assert [result.reason for result in (await for_owner(request)).results] == [reason]
 
 
 @pytest.mark.parametrize("kind", [*READS, *CHANGES])

@@ -28,7 +28,7 @@ from pf_pipeline.artifacts.ports import Ask, Fault, Pending, Piece
 from pf_pipeline.artifacts.postgres import PostgresArtifactStore
 from pf_pipeline.documents.model import CacheMode
 from pf_pipeline.engine.executors.jobs import JobView, Listed
-from pf_pipeline.engine.ports import Start
+from pf_pipeline.engine.ports import End, Start
 from pf_pipeline.owners import Owner
 from pf_pipeline.peers_grpc.files import RemoteFiles
 from pf_pipeline.peers_grpc.jobs import RemoteJobs
@@ -84,9 +84,9 @@ class FailingJobs(RemoteJobs):
         self._passed(RunPoint.CREATED)
         return made
 
-    async def stop(self, owner: str, id_: str) -> None:
+    async def stop(self, step: End) -> None:
         self._passed(RunPoint.STOP)
-        await super().stop(owner, id_)
+        await super().stop(step)
         self._passed(RunPoint.STOPPED)
 
     async def watch(self) -> AsyncIterator[JobView | Listed]:

@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from paddleflow.problems import JobNotFound, Problem
+from paddleflow.problems import JobNotFound, OwnerEpochConflict, Problem
 from pf_pipeline.artifacts.ports import Ask, Files
 from pf_pipeline.engine.core.happening import Event, Halt, JobSeen, JobState, Launch
 from pf_pipeline.engine.executors.jobs import JobsExecutor, JobView, Listed
@@ -23,7 +23,7 @@ from support.waiting import until
 RUN = Run(id="run-1", owner="ada", order=Order(name="p", filesystem_id="fs"), life=RunLife(create_time=BEGIN))
 PLAN = Plan(name="p", entry_points={})
 NODE = Node(run="run-1", path="a", name="a", attempt=1, job="job-a", work=NodeWork(outputs={"o": "out"}))
-END = End(RUN, Halt("a", 1, "job-a"))
+END = End(RUN, Halt("a", 1, "job-a"), 1)
 
 
 def start(*, resumed: bool = False) -> Start:
@@ -38,6 +38,8 @@ class Services:
     may_create: asyncio.Event = field(default_factory=asyncio.Event)
     called: list[str] = field(default_factory=list)
     jobs: dict[str, JobState] = field(default_factory=dict)
+    overtaken: bool = False
+    """Another instance has a higher epoch."""
 
     async def prepare(self, _ask: Ask, paths: Sequence[str]) -> Sequence[None]:
         self.called.append("prepare")
@@ -52,11 +54,13 @@ class Services:
             for job in (step.launch.node.job for step in steps)
         ]
 
-    async def stop(self, _owner: str, id_: str) -> None:
+    async def stop(self, step: End) -> None:
         self.called.append("stop")
-        if id_ not in self.jobs:
-            raise JobNotFound(id_)
-        self.jobs[id_] = JobState.TERMINATED
+        if self.overtaken:
+            raise OwnerEpochConflict("run-1 was taken over")
+        if step.halt.job not in self.jobs:
+            raise JobNotFound(step.halt.job)
+        self.jobs[step.halt.job] = JobState.TERMINATED
 
     async def get(self, id_: str) -> JobView:
         if id_ not in self.jobs:
@@ -127,6 +131,12 @@ async def test_who_was_about_to_begin_before_begins(world: World) -> None:
     world.services.may_create.set()
     await world.executor.start([start(resumed=True)])
     assert (world.services.called, world.last) == (["prepare", "create"], JobState.RUNNING)
+
+
+async def test_who_was_overtaken_stops_nothing_and_tells_nothing_of_it(world: World) -> None:
+    world.services.jobs["job-a"], world.services.overtaken = JobState.RUNNING, True
+    await world.executor.end([END])
+    assert (world.services.called, world.told) == (["stop"], [])
 
 
 async def test_who_no_longer_leads_takes_away_nothing(world: World) -> None:

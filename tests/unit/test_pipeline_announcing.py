@@ -17,7 +17,7 @@ from pf_pipeline.joints.notices import Announcing, FileSecrets
 from pf_pipeline.notices.domain import Means, Notice
 from pf_pipeline.notices.memory import MemoryNoticeStore
 from pf_pipeline.notices.ports import NoAnswer, Refused
-from pf_pipeline.peers_grpc.commands import job_of
+from pf_pipeline.peers_grpc.commands import job_of, owner_of
 from pf_pipeline.runs.domain import Executor, Order, Run, RunLife
 from pf_pipeline.runs.states import RunState
 from pf_pipeline.runs.store import Turn
@@ -129,8 +129,10 @@ async def test_a_secret_that_cannot_be_read_says_so(answer: Piece | Fault | Prob
         await FileSecrets(OneFile(answer), Everybody()).read(NOTICE)  # type: ignore[arg-type]  # as above
 
 
-def test_a_command_is_a_job_that_is_named_by_its_notice() -> None:
+def test_a_command_is_a_job_that_is_named_by_its_notice_and_whose_id_nobody_foretells() -> None:
     spec = job_of(NOTICE)
-    assert (spec.id, spec.command, spec.fs.id) == ("notice-run-000007-0", "echo over", "fs-alice-data")
+    assert (spec.id, spec.name, spec.command) == ("", "notice-run-000007-0", "echo over")
+    assert spec.fs.id == "fs-alice-data"
+    assert owner_of(NOTICE).key == "notice/run-000007-0"
     assert dict(spec.env) == {"PF_NOTICE": "{}", "PF_RUN_ID": "run-000007"}
     assert not job_of(replace(NOTICE, filesystem="")).HasField("fs")

@@ -448,22 +448,28 @@ class JobOwner(_message.Message):
     KEY_FIELD_NUMBER: _builtins.int
     SCOPE_FIELD_NUMBER: _builtins.int
     EPOCH_FIELD_NUMBER: _builtins.int
+    USER_SINCE_FIELD_NUMBER: _builtins.int
     key: _builtins.str
     """Unique for ever, for example `run-000001/train/0/1`: to create a job of the same key again returns the one that exists."""
     scope: _builtins.str
     """Whose jobs these are together, for example `run-000001`. Epochs are counted for each."""
     epoch: _builtins.int
     """Grows each time somebody else takes over the scope; who has a lower one is refused."""
+    @_builtins.property
+    def user_since(self) -> _timestamp_pb2.Timestamp:
+        """When the user was added in whose name the job is made. Whoever was given the name later gets no such job. Unset: whoever has the name."""
+
     def __init__(
         self,
         *,
         key: _builtins.str = ...,
         scope: _builtins.str = ...,
         epoch: _builtins.int = ...,
+        user_since: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["user_since", b"user_since"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["epoch", b"epoch", "key", b"key", "scope", b"scope"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["epoch", b"epoch", "key", b"key", "scope", b"scope", "user_since", b"user_since"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1002,22 +1008,28 @@ class StopJobRequest(_message.Message):
     ID_FIELD_NUMBER: _builtins.int
     NOW_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    OWNER_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Its id."""
     now: _builtins.bool
     """True to kill at once."""
     request_id: _builtins.str
     """Makes a retry safe: at most 64 characters, unique to this request."""
+    @_builtins.property
+    def owner(self) -> Global___JobOwner:
+        """What it is part of; only for services. From then on no job of its scope is made or stopped by who has a lower epoch, whether there is a job of this id or not."""
+
     def __init__(
         self,
         *,
         id: _builtins.str = ...,
         now: _builtins.bool = ...,
         request_id: _builtins.str = ...,
+        owner: Global___JobOwner | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["owner", b"owner"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "now", b"now", "request_id", b"request_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "now", b"now", "owner", b"owner", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

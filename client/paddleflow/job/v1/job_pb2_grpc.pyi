@@ -45,7 +45,7 @@ class JobServiceStub:
     | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
     | there is a job of this id, or was one in the last 31 days | ALREADY_EXISTS | JOB_EXISTS | choose another id |
     | no such queue, flavour or filesystem | NOT_FOUND | QUEUE_NOT_FOUND, FLAVOUR_NOT_FOUND, FILESYSTEM_NOT_FOUND | – |
-    | `owner` is no user | NOT_FOUND | USER_NOT_FOUND | – |
+    | `owner` is no user, or the user of `user_since` is there no more | NOT_FOUND | USER_NOT_FOUND | – |
     | the queue is not granted to the caller | PERMISSION_DENIED | QUEUE_NOT_GRANTED | ask root for a grant |
     | the queue takes no jobs | FAILED_PRECONDITION | QUEUE_STATE | choose another queue |
     | it asks for more than there can ever be for it | FAILED_PRECONDITION | NEVER_FITS | ask for less |
@@ -94,6 +94,7 @@ class JobServiceStub:
     |---|---|---|---|
     | no such job | NOT_FOUND | JOB_NOT_FOUND | – |
     | not the caller's to change | PERMISSION_DENIED | PERMISSION_DENIED | ask its owner |
+    | `owner` has a lower epoch than one seen before | ABORTED | OWNER_EPOCH | stop: another one has taken over |
     """
     DeleteJob: _grpc.UnaryUnaryMultiCallable[_job_pb2.DeleteJobRequest, _job_pb2.DeleteJobResponse]
     """DeleteJob forgets a job that is over, its tasks, events and logs. Idempotent with `request_id`. Fails like StopJob, and:
@@ -144,7 +145,7 @@ class JobServiceAsyncStub(JobServiceStub):
     | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
     | there is a job of this id, or was one in the last 31 days | ALREADY_EXISTS | JOB_EXISTS | choose another id |
     | no such queue, flavour or filesystem | NOT_FOUND | QUEUE_NOT_FOUND, FLAVOUR_NOT_FOUND, FILESYSTEM_NOT_FOUND | – |
-    | `owner` is no user | NOT_FOUND | USER_NOT_FOUND | – |
+    | `owner` is no user, or the user of `user_since` is there no more | NOT_FOUND | USER_NOT_FOUND | – |
     | the queue is not granted to the caller | PERMISSION_DENIED | QUEUE_NOT_GRANTED | ask root for a grant |
     | the queue takes no jobs | FAILED_PRECONDITION | QUEUE_STATE | choose another queue |
     | it asks for more than there can ever be for it | FAILED_PRECONDITION | NEVER_FITS | ask for less |
@@ -193,6 +194,7 @@ class JobServiceAsyncStub(JobServiceStub):
     |---|---|---|---|
     | no such job | NOT_FOUND | JOB_NOT_FOUND | – |
     | not the caller's to change | PERMISSION_DENIED | PERMISSION_DENIED | ask its owner |
+    | `owner` has a lower epoch than one seen before | ABORTED | OWNER_EPOCH | stop: another one has taken over |
     """
     DeleteJob: _aio.UnaryUnaryMultiCallable[_job_pb2.DeleteJobRequest, _job_pb2.DeleteJobResponse]  # type: ignore[assignment]
     """DeleteJob forgets a job that is over, its tasks, events and logs. Idempotent with `request_id`. Fails like StopJob, and:
@@ -246,7 +248,7 @@ class JobServiceServicer(metaclass=_abc_1.ABCMeta):
         | a field is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
         | there is a job of this id, or was one in the last 31 days | ALREADY_EXISTS | JOB_EXISTS | choose another id |
         | no such queue, flavour or filesystem | NOT_FOUND | QUEUE_NOT_FOUND, FLAVOUR_NOT_FOUND, FILESYSTEM_NOT_FOUND | – |
-        | `owner` is no user | NOT_FOUND | USER_NOT_FOUND | – |
+        | `owner` is no user, or the user of `user_since` is there no more | NOT_FOUND | USER_NOT_FOUND | – |
         | the queue is not granted to the caller | PERMISSION_DENIED | QUEUE_NOT_GRANTED | ask root for a grant |
         | the queue takes no jobs | FAILED_PRECONDITION | QUEUE_STATE | choose another queue |
         | it asks for more than there can ever be for it | FAILED_PRECONDITION | NEVER_FITS | ask for less |
@@ -331,6 +333,7 @@ class JobServiceServicer(metaclass=_abc_1.ABCMeta):
         |---|---|---|---|
         | no such job | NOT_FOUND | JOB_NOT_FOUND | – |
         | not the caller's to change | PERMISSION_DENIED | PERMISSION_DENIED | ask its owner |
+        | `owner` has a lower epoch than one seen before | ABORTED | OWNER_EPOCH | stop: another one has taken over |
         """
 
     @_abc_1.abstractmethod

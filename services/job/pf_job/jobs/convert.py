@@ -153,7 +153,8 @@ def part_of(owner: job_pb2.JobOwner, caller: Principal) -> Part | None:
         raise InvalidArgument.of(*(Violation(f"owner.{field}", TOO_LONG) for field in wrong))
     if not caller.root and not caller.acting_service:
         raise PermissionDenied("only services make jobs that are part of something; leave `owner` empty")
-    return Part(owner.key, owner.scope, owner.epoch)
+    since = time_of("owner.user_since", owner.user_since) if owner.HasField("user_since") else None
+    return Part(owner.key, owner.scope, owner.epoch, since)
 
 
 def job_filter(request: job_pb2.ListJobsRequest) -> JobFilter:

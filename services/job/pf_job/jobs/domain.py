@@ -23,6 +23,8 @@ class Part:
     """Unique for ever."""
     scope: str
     epoch: int
+    user_since: datetime | None = None
+    """When the user was added in whose name it is made; None if anybody of the name will do. It is not kept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,11 @@ class Jobs:
         fresh = {job.id: added.get(job.id) or exists(job.id) for job in ready}
         return [each if isinstance(each, Problem) else fresh.get(each.id, each) for each in found]
 
+    async def take_over(self, change: Change, part: Part) -> None:
+        """Keeps those with lower epochs from doing more for a scope. Raises OwnerEpochConflict if one has a higher."""
+        if (highest := await self._claimed(change, part.scope, [part])) > part.epoch:
+            raise _overtaken(part, highest)
+
     async def _claimed(self, change: Change, scope: str, parts: Sequence[Part]) -> int:
         """The highest epoch that a scope was ever used with."""
         return await self._store.claim(change, scope, max(part.epoch for part in parts if part.scope == scope))
@@ -193,13 +198,15 @@ def _found(wanted: Wanted, known: Mapping[str, Job], epochs: Mapping[str, int]) 
     if part is None:
         return wanted.job
     if epochs[part.scope] > part.epoch:
-        return OwnerEpochConflict(
-            f"{part.scope} was taken over: its epoch is {epochs[part.scope]}, and not {part.epoch}; stop"
-        )
+        return _overtaken(part, epochs[part.scope])
     there = known.get(part.key)
     if there is not None and (wanted.owner is None or not there.whose.is_of(wanted.owner)):
         return wanted.job if isinstance(wanted.job, Problem) else exists(wanted.job.id)
     return there or wanted.job
+
+
+def _overtaken(part: Part, highest: int) -> OwnerEpochConflict:
+    return OwnerEpochConflict(f"{part.scope} was taken over: its epoch is {highest}, and not {part.epoch}; stop")
 
 
 def exists(id_: str) -> JobExists:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 
 from paddleflow.job.v1 import job_pb2, job_pb2_grpc
-from paddleflow.problems import Problem
+from paddleflow.problems import Problem, UserNotFound
 from pf_job.jobs.convert import (
     draft_of,
     drafts_of,
@@ -18,7 +18,7 @@ from pf_job.jobs.convert import (
     taken,
     task_message,
 )
-from pf_job.jobs.domain import Job, Owner
+from pf_job.jobs.domain import Job, Owner, Part
 from pf_job.jobs.following import Following
 from pf_job.jobs.ports import LASTING
 from pf_job.jobs.service import Jobs, Wanted
@@ -147,6 +147,8 @@ class JobServicer(job_pb2_grpc.JobServiceServicer):
 
     async def StopJob(self, request: job_pb2.StopJobRequest, _context: object) -> job_pb2.StopJobResponse:
         caller = current_call().principal
+        if part := part_of(request.owner, caller):
+            await self._take_over(part)
         await self._jobs.require_own(self._database.newest, caller, request.id)
 
         async def work(change: Change) -> job_pb2.StopJobResponse:
@@ -195,6 +197,11 @@ class JobServicer(job_pb2_grpc.JobServiceServicer):
         async for happenings in found:
             yield job_pb2.WatchHappeningsResponse(happenings=map(happening_message, happenings))
 
+    async def _take_over(self, part: Part) -> None:
+        """Notes an epoch in a commit of its own: also of a job that was never made, which nobody may make then."""
+        async with self._database.change(scope_lock(part.scope)) as change:
+            await self._jobs.take_over(change, part)
+
     async def _owner(self, caller: Principal, name: str) -> Owner | Problem:
         """Whose a job is to be, or why it cannot be. Raises why that is not known."""
         try:
@@ -203,6 +210,7 @@ class JobServicer(job_pb2_grpc.JobServiceServicer):
             return problem
 
     async def _wanted(self, caller: Principal, draft: Draft, owner: Owner | Problem) -> Wanted:
+        owner = _of_its_user(draft.part, owner)
         if isinstance(owner, Problem):
             return Wanted(owner, draft.part)
         return Wanted(await self._ready(caller, draft, owner), draft.part, owner)
@@ -218,6 +226,15 @@ class JobServicer(job_pb2_grpc.JobServiceServicer):
         """The messages of jobs, with how their replicas stand."""
         counts = await self._store.counts(view, [job.id for job in jobs])
         return [job_message(job, counts.get(job.id, {})) for job in jobs]
+
+
+def _of_its_user(part: Part | None, owner: Owner | Problem) -> Owner | Problem:
+    """The owner, unless it has the name only since the one was deleted in whose name the job is to be made."""
+    if part is None or part.user_since is None or isinstance(owner, Problem):
+        return owner
+    if Owner(owner.name, part.user_since).is_of(owner):
+        return owner
+    return UserNotFound(f"the user {owner.name!r} has been deleted, and another one has the name now")
 
 
 def _taken(job: Job | Problem) -> Job:

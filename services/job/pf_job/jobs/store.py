@@ -21,7 +21,7 @@ def job_lock(id_: str) -> str:
 
 
 def scope_lock(scope: str) -> str:
-    """Held by every change that makes a job for a scope."""
+    """Held by every change that makes a job for a scope, or takes it over."""
     return f"scope/{scope}"
 
 

@@ -166,7 +166,7 @@ class Driver:
                 change.emit(RunChanged(run))
         self._taken.difference_update(turn.heard)
         self._told.pop(id_, None)
-        ends = [End(given.run, halt) for halt in given.halts]
+        ends = [End(given.run, halt, self.epoch) for halt in given.halts]
         return [(id_, self.executors[given.run.order.executor].end(ends))] if ends else []
 
     def _is_told(self, run: Run) -> bool:
@@ -185,7 +185,7 @@ class Driver:
         work = [self._ask(run, state, effect) for effect in effects if isinstance(effect, Read | ReadResults | Judge)]
         if starts := [Start(run, plan, effect, self.epoch) for effect in effects if isinstance(effect, Launch)]:
             work.append(executor.start(starts))
-        if ends := [End(run, effect) for effect in effects if isinstance(effect, Halt)]:
+        if ends := [End(run, effect, self.epoch) for effect in effects if isinstance(effect, Halt)]:
             work.append(executor.end(ends))
         return [(run.id, each) for each in work]
 

@@ -34,6 +34,8 @@ class End:
 
     run: Run
     halt: Halt
+    epoch: int
+    """See `Start`."""
 
 
 class Executor(Protocol):

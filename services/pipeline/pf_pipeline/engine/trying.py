@@ -7,7 +7,15 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from paddleflow.problems import AlreadyExists, FailedPrecondition, InvalidArgument, NotFound, PermissionDenied, Problem
+from paddleflow.problems import (
+    AlreadyExists,
+    FailedPrecondition,
+    InvalidArgument,
+    NotFound,
+    OwnerEpochConflict,
+    PermissionDenied,
+    Problem,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -23,12 +31,12 @@ FAULTS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeErro
 
 
 async def again(what: str, ask: Callable[[], Awaitable[T]]) -> T:
-    """The answer, as soon as there is one. Raises an answer that lasts."""
+    """The answer, as soon as there is one. Raises an answer that lasts, and that another one does it by now."""
     pause = AGAIN_SECONDS
     while True:
         try:
             return await ask()
-        except LASTING:
+        except (*LASTING, OwnerEpochConflict):
             raise
         except Problem as problem:
             logger.warning("it is tried again to %s", what, extra={"detail": problem.message})

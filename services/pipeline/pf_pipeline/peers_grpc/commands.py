@@ -8,7 +8,7 @@ from grpc import aio
 
 from paddleflow.job.v1 import job_pb2, spec_pb2
 from paddleflow.job.v1.job_pb2_grpc import JobServiceStub
-from paddleflow.problems import JobExists, Problem
+from paddleflow.problems import Problem
 from pf_pipeline.engine.trying import LASTING
 from pf_pipeline.notices.domain import Notice
 from pf_pipeline.notices.ports import NoAnswer, Refused
@@ -24,7 +24,10 @@ ANSWER_SECONDS = 15.0
 
 
 class RemoteCommands:
-    """Fulfils `Commands`. A notice has one job: its id is made of the notice's."""
+    """Fulfils `Commands`. A notice has one job: the notice is what the job is part of.
+
+    Its id is any: one that somebody can foretell, somebody can take, and the command would never run.
+    """
 
     def __init__(self, channel: aio.Channel, metadata: Metadata, users: Users) -> None:
         self._jobs: JobServiceAsyncStub = JobServiceStub(channel)
@@ -32,14 +35,11 @@ class RemoteCommands:
         self._users = users
 
     async def begin(self, notice: Notice) -> None:
-        request = job_pb2.CreateJobRequest(job=job_pb2.Job(spec=job_of(notice)))
+        request = job_pb2.CreateJobRequest(job=job_pb2.Job(spec=job_of(notice)), owner=owner_of(notice))
         metadata = behalf(self._metadata, notice.owner)
         try:
             await require_there(self._users, notice.whose)
             await call(self._jobs.CreateJob, request, job_pb2.CreateJobResponse, metadata, ANSWER_SECONDS)
-        except JobExists:
-            # It was made before, and only nobody noted it.
-            return
         except LASTING as problem:
             raise Refused(f"no job can be made for the command: {problem}") from None
         except Problem as problem:
@@ -48,8 +48,16 @@ class RemoteCommands:
 
 def job_of(notice: Notice) -> spec_pb2.JobSpec:
     """The job that runs a command. It starts in the main filesystem of the run, if that has one."""
-    spec = spec_pb2.JobSpec(id=f"notice-{notice.id}", name=f"notice-{notice.id}", command=notice.target)
+    spec = spec_pb2.JobSpec(name=f"notice-{notice.id}", command=notice.target)
     spec.env.update({"PF_NOTICE": notice.body, "PF_RUN_ID": notice.run})
     if notice.filesystem:
         spec.fs.id = notice.filesystem
     return spec
+
+
+def owner_of(notice: Notice) -> job_pb2.JobOwner:
+    """What the job is part of: nothing but the notice, which knows no epochs."""
+    key = f"notice/{notice.id}"
+    owner = job_pb2.JobOwner(key=key, scope=key, epoch=0)
+    owner.user_since.FromDatetime(notice.owner_since)
+    return owner

@@ -17,7 +17,7 @@ from pf_pipeline.documents.model import Mount
 from pf_pipeline.engine.core.happening import JobState
 from pf_pipeline.engine.core.words import Turn
 from pf_pipeline.engine.executors.jobs import JobView, Listed
-from pf_pipeline.engine.ports import Start
+from pf_pipeline.engine.ports import End, Start
 from pf_pipeline.engine.speaking import words_of
 from pf_pipeline.owners import Owner, Users
 from pf_pipeline.peers_grpc.calls import Metadata, behalf, call
@@ -70,9 +70,11 @@ class RemoteJobs:
         answers = iter(results)
         return [wrong[at] if at in wrong else answer_of(next(answers)) for at in range(len(steps))]
 
-    async def stop(self, owner: str, id_: str) -> None:
-        metadata = behalf(self._metadata, owner)
-        request = job_pb2.StopJobRequest(id=id_)
+    async def stop(self, step: End) -> None:
+        metadata = behalf(self._metadata, step.run.owner)
+        halt = step.halt
+        owner = job_pb2.JobOwner(key=key_of(step.run.id, halt.path, halt.attempt), scope=step.run.id, epoch=step.epoch)
+        request = job_pb2.StopJobRequest(id=halt.job, owner=owner)
         await call(self._jobs.StopJob, request, job_pb2.StopJobResponse, metadata, ANSWER_SECONDS)
 
     async def get(self, id_: str) -> JobView:
@@ -128,7 +130,13 @@ def spec_of(step: Start) -> spec_pb2.JobSpec:
 def owner_of(step: Start) -> job_pb2.JobOwner:
     """What a job is part of: the same for each try, and for whoever asks."""
     node = step.launch.node
-    return job_pb2.JobOwner(key=f"{node.run}/{node.path}/{node.attempt}", scope=node.run, epoch=step.epoch)
+    owner = job_pb2.JobOwner(key=key_of(node.run, node.path, node.attempt), scope=node.run, epoch=step.epoch)
+    owner.user_since.FromDatetime(step.run.owner_since)
+    return owner
+
+
+def key_of(run: str, path: str, attempt: int) -> str:
+    return f"{run}/{path}/{attempt}"
 
 
 def view_of(job: job_pb2.Job) -> JobView:

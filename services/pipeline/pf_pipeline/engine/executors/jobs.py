@@ -61,8 +61,10 @@ class Jobs(Protocol):
         Raises UserNotFound if the user is there no more, and only another one of its name may be.
         """
 
-    async def stop(self, owner: str, id_: str) -> None:
-        """Stops a job. Raises JobNotFound."""
+    async def stop(self, step: End) -> None:
+        """Stops a job; whoever drove its run before can make it no more. Raises JobNotFound, and OwnerEpochConflict if
+        another one drives the run by now.
+        """
 
     async def get(self, id_: str) -> JobView:
         """A job. Raises JobNotFound."""
@@ -217,8 +219,11 @@ class JobsExecutor:
         self._known[halt.job] = Known(step.run.id, halt.path, halt.attempt)
         try:
             with suppress(FailedPrecondition):
-                await again("stop a job", lambda: self.jobs.stop(step.run.owner, halt.job))
+                await again("stop a job", lambda: self.jobs.stop(step))
             await self._see(await again("look at a job", lambda: self.jobs.get(halt.job)))
+        except OwnerEpochConflict:
+            # Another instance drives the run by now, and will tell.
+            self._known.pop(halt.job, None)
         except LASTING as problem:
             await self._see(JobView(halt.job, JobState.TERMINATED, problem.message))
 
