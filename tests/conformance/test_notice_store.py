@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from importlib.resources import files
+from typing import Any
 
 import pytest
 
@@ -60,10 +61,10 @@ async def add(kept: Kept, *ids: str) -> None:
         await store.add(change, list(map(a_notice, ids)))
 
 
-async def claim(kept: Kept, limit: int = 9, lease: timedelta = LEASE) -> list[Notice]:
+async def claim(kept: Kept, limit: int = 9, lease: timedelta = LEASE, without: Sequence[str] = ()) -> list[Notice]:
     database, store = kept
     async with database.change() as change:
-        return list(await store.claim(change, lease, limit))
+        return list(await store.claim(change, lease, limit, without))
 
 
 async def test_a_notice_is_kept_whole_and_due_at_once(kept: Kept) -> None:
@@ -111,3 +112,26 @@ async def test_what_was_delivered_or_given_up_is_not_due_again(kept: Kept) -> No
         await store.settle(change, settled)
     assert await store.of_run(database.newest, "run-1") == settled
     assert [(notice.id, notice.message, notice.attempts) for notice in await claim(kept)] == [("run-1-2", "later", 2)]
+
+
+async def test_the_notices_of_some_owners_can_be_left_out(kept: Kept) -> None:
+    await add(kept, "run-1-0")
+    assert await claim(kept, without=["nobody", a_notice("run-1-0").owner]) == []
+    assert [notice.id for notice in await claim(kept, without=["nobody"])] == ["run-1-0"]
+
+
+async def test_of_an_attempt_whose_lease_is_over_only_its_success_counts(kept: Kept) -> None:
+    database, store = kept
+
+    async def settle(notice: Notice, **how: Any) -> Notice:
+        async with database.change() as change:
+            await store.settle(change, [replace(notice, **how)])
+        (kept_now,) = await store.of_run(database.newest, "run-1")
+        return kept_now
+
+    await add(kept, "run-1-0")
+    (late,) = await claim(kept, lease=timedelta(0))
+    (newer,) = await claim(kept)
+    assert await settle(late, message="no answer", due_time=late.due_time) == newer
+    assert (await settle(late, state=NoticeState.DELIVERED)).state is NoticeState.DELIVERED
+    assert (await settle(newer, message="answered 500")).state is NoticeState.DELIVERED

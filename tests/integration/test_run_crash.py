@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from support.run_chaos import Victim, blows, endure, site
-from support.run_failpoints import RunPoint
+from support.run_failpoints import DRIVING
 from support.servers import PostgresServer, ValkeyServer
 
 SEED = 20261119
@@ -29,7 +29,7 @@ def tell(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
 
 def test_the_kills_hit_the_pipeline_service_at_every_point_and_everybody_sometime() -> None:
     planned = blows(Random(SEED), KILLS)
-    assert {blow.point for blow in planned if blow.victim is Victim.PIPELINE} == {*RunPoint, None}
+    assert {blow.point for blow in planned if blow.victim is Victim.PIPELINE} == {*DRIVING, None}
     assert {blow.victim for blow in planned} == set(Victim)
 
 

@@ -60,10 +60,13 @@ class Lives:
         self._say("go on")
 
     def kill(self) -> None:
+        self.send(signal.SIGKILL)
+
+    def send(self, how: signal.Signals) -> None:
         # It may have died just now.
         if self._child:
             with suppress(ProcessLookupError):
-                os.kill(self._child.pid, signal.SIGKILL)
+                os.kill(self._child.pid, how)
 
     async def _live(self) -> None:
         self._child = child = await self.zygote.start(self.order)

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import product
+from itertools import cycle, product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,7 +22,7 @@ from paddleflow.auth.v1 import auth_pb2
 from paddleflow.channel import open_channel_without_retries
 from paddleflow.fs.v1 import fs_pb2
 from paddleflow.job.v1 import job_pb2
-from paddleflow.pipeline.v1 import run_pb2
+from paddleflow.pipeline.v1 import artifact_pb2, pipeline_pb2, run_pb2, schedule_pb2
 from support.callers import METHODS, Caller, methods_of
 from support.databases import create_database
 from support.failing_queue import Haste
@@ -33,7 +33,7 @@ from support.job_load import TRANSIENT
 from support.job_process import JobProcess
 from support.pipeline_process import PipelineProcess
 from support.queue_process import ROOT_PASSWORD, QueueProcess
-from support.run_failpoints import RunPoint
+from support.run_failpoints import DRIVING, RunPoint
 from support.run_load import SETTLING, Load, wrong_components, wrongs
 from support.servers import PostgresServer, ValkeyServer, short_folder
 from support.waiting import eventually
@@ -57,7 +57,11 @@ EVERYTHING = {
     **METHODS,
     **methods_of(job_pb2.DESCRIPTOR.services_by_name.values()),
     **methods_of(fs_pb2.DESCRIPTOR.services_by_name.values()),
-    **methods_of(run_pb2.DESCRIPTOR.services_by_name.values()),
+    **{
+        request: method
+        for file in (artifact_pb2, pipeline_pb2, run_pb2, schedule_pb2)
+        for request, method in methods_of(file.DESCRIPTOR.services_by_name.values()).items()
+    },
 }
 OPEN_JOBS = (
     job_pb2.JOB_STATE_INIT,
@@ -91,7 +95,7 @@ class Blow:
 
 def blows(chance: Random, count: int) -> Sequence[Blow]:
     """So many kills: of so many each hits the pipeline service at every point, and everybody at some and at random."""
-    points: Sequence[RunPoint | None] = (*RunPoint, None)
+    points: Sequence[RunPoint | None] = (*DRIVING, None)
     driver = [Blow(Victim.PIPELINE, point, chance.randint(1, 3)) for point in points]
     others = [Blow(victim, point) for victim, point in product(Victim, points) if victim != Victim.PIPELINE]
     planned: list[Blow] = []
@@ -109,8 +113,11 @@ class Site:
 
     postgres: PostgresServer
     lives: Mapping[Victim, Lives]
-    addresses: Mapping[str, str]
-    """By the package of what is asked."""
+    addresses: Mapping[str, Sequence[str]]
+    """Of all instances, by the package of what is asked."""
+    instances: Sequence[Lives]
+    """Of the pipeline service."""
+    dsn: str
     folder: Path
     """Of the filesystem of all runs."""
     secret: str = ""
@@ -119,14 +126,15 @@ class Site:
     missed: list[Blow] = field(default_factory=list)
     """Nobody came to the point in time."""
 
-    async def call(self, request: Message) -> Any:
-        """The reply of whoever answers in the end."""
+    async def call(self, request: Message, at: int | None = None) -> Any:
+        """The reply of whoever answers in the end: an instance, or any."""
         package = request.DESCRIPTOR.full_name.split(".")[1]
+        addresses = self.addresses.get(package, self.addresses["queue"])
+        asked = cycle(addresses if at is None else [addresses[at]])
         deadline = asyncio.get_running_loop().time() + PATIENCE
         while True:
             # A channel that has lost its service waits longer than that takes to come back.
-            address = self.addresses.get(package, self.addresses["queue"])
-            async with open_channel_without_retries(address, None) as channel:
+            async with open_channel_without_retries(next(asked), None) as channel:
                 with suppress(*TRANSIENT):
                     return await Caller(channel, self.secret, "", EVERYTHING)(request)
             assert asyncio.get_running_loop().time() < deadline, f"nobody answers {request.DESCRIPTOR.name}: {self.log}"
@@ -139,7 +147,7 @@ class Site:
 
     @property
     def log(self) -> str:
-        files = [lives.order.log for lives in self.lives.values()]
+        files = [lives.order.log for lives in (*self.lives.values(), *self.instances[1:])]
         return "\n".join(f"{file}:\n{file.read_text()[-LOG:]}" for file in files if file.exists())
 
     async def strike(self, blow: Blow, chance: Random) -> None:
@@ -172,28 +180,39 @@ class Site:
 
 
 @asynccontextmanager
-async def site(postgres: PostgresServer, valkey: ValkeyServer) -> AsyncIterator[Site]:
-    """All services over a database of their own."""
+async def site(
+    postgres: PostgresServer,
+    valkey: ValkeyServer,
+    *,
+    instances: int = 1,
+    haste: Haste = HASTE,
+    settings: Mapping[str, str] | None = None,
+) -> AsyncIterator[Site]:
+    """All services over a database of their own, with so many instances of the pipeline service."""
     queue = QueueProcess(postgres.dsn(await create_database(postgres)), valkey.url, {"PF_QUEUE_LOG_LEVEL": "warning"})
     fs, folder = FsProcess(queue), short_folder()
     folder.chmod(0o777)
     jobs = JobProcess(queue, fs, {"PF_JOB_LOG_LEVEL": "warning"})
-    runs = PipelineProcess(jobs, {"PF_PIPELINE_LOG_LEVEL": "warning"})
-    addresses = {"queue": queue.address, "fs": fs.address, "job": jobs.address, "pipeline": runs.address}
+    runs = [PipelineProcess(jobs, {"PF_PIPELINE_LOG_LEVEL": "warning", **(settings or {})}) for _ in range(instances)]
+    addresses = {process.name: [process.address] for process in (queue, fs, jobs)}
+    addresses["pipeline"] = [process.address for process in runs]
     kinds = {
         Victim.QUEUE: (Kind.QUEUE, queue),
         Victim.FS: (Kind.FS, fs),
         Victim.JOB: (Kind.FAILING_JOB, jobs),
-        Victim.PIPELINE: (Kind.FAILING_PIPELINE, runs),
     }
     try:
         async with zygote() as mother, asyncio.TaskGroup() as living:
             lives = {
-                victim: Lives(mother, Order(kind, process.log_file, process.environment, HASTE))
+                victim: Lives(mother, Order(kind, process.log_file, process.environment, haste))
                 for victim, (kind, process) in kinds.items()
             }
-            made = Site(postgres, lives, addresses, folder)
-            tasks = [living.create_task(each.go_through()) for each in lives.values()]
+            drivers = [
+                Lives(mother, Order(Kind.FAILING_PIPELINE, process.log_file, process.environment, haste))
+                for process in runs
+            ]
+            made = Site(postgres, {**lives, Victim.PIPELINE: drivers[0]}, addresses, drivers, queue.dsn, folder)
+            tasks = [living.create_task(each.go_through()) for each in (*lives.values(), *drivers)]
             try:
                 made.secret = (await made.call(auth_pb2.LoginRequest(user="root", password=ROOT_PASSWORD))).secret
                 draft = fs_pb2.Filesystem(name=made.filesystem, url=f"local://{folder}")
@@ -203,7 +222,7 @@ async def site(postgres: PostgresServer, valkey: ValkeyServer) -> AsyncIterator[
                 for task in tasks:
                     task.cancel()
     finally:
-        for process in (runs, jobs, fs, queue):
+        for process in (*runs, jobs, fs, queue):
             process.remove()
         shutil.rmtree(folder)
 

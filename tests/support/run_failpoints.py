@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
 from types import ModuleType
@@ -18,6 +19,10 @@ import pf_pipeline.engine.driver
 import pf_pipeline.engine.executors.jobs
 import pf_pipeline.engine.library
 import pf_pipeline.engine.trying
+import pf_pipeline.notices.domain
+import pf_pipeline.notices.sending
+import pf_pipeline.notices.webhooks
+import pf_pipeline.peers_grpc.jobs
 from paddleflow.channel import CONNECTION
 from paddleflow.problems import Problem
 from pf_kit.leases import Leadership
@@ -29,13 +34,25 @@ from pf_pipeline.artifacts.postgres import PostgresArtifactStore
 from pf_pipeline.documents.model import CacheMode
 from pf_pipeline.engine.executors.jobs import JobView, Listed
 from pf_pipeline.engine.ports import End, Start
-from pf_pipeline.owners import Owner
+from pf_pipeline.notices.addresses import Endpoint
+from pf_pipeline.notices.domain import Notice
+from pf_pipeline.notices.postgres import PostgresNoticeStore
+from pf_pipeline.notices.webhooks import HttpWebhooks
+from pf_pipeline.owners import Owner, Users
+from pf_pipeline.peers_grpc.commands import RemoteCommands
 from pf_pipeline.peers_grpc.files import RemoteFiles
 from pf_pipeline.peers_grpc.jobs import RemoteJobs
+from pf_pipeline.peers_grpc.users import require_there
 from pf_pipeline.runs.domain import Loop, Wish
 from pf_pipeline.runs.postgres import PostgresRunStore
+from pf_pipeline.schedules.domain import Tick
+from pf_pipeline.schedules.postgres import PostgresScheduleStore
 from support.failing_queue import Haste
 from support.job_failpoints import SOON
+
+
+PATIENCE = 0.5
+"""Seconds that a receiver of notices has for its answer."""
 
 
 class RunPoint(StrEnum):
@@ -66,7 +83,25 @@ class RunPoint(StrEnum):
     DIGESTED = "digested"
     CLAIM = "claim"
     CLAIMED = "claimed"
+    OWNED = "owned"
+    """It has made sure whose a job is to be, and is about to create it."""
+    TICK = "tick"
+    """Any instance: it has found ticks that are due."""
+    TICKED = "ticked"
+    """Any instance: runs of ticks are written, and not committed."""
+    TELL = "tell"
+    """Any instance: it has claimed a notice, and is about to tell it."""
+    TOLD = "told"
+    """Any instance: a receiver has answered, and nobody has noted it."""
+    SETTLED = "settled"
+    """Any instance: it is noted that a notice is told, and not committed."""
 
+
+BESIDE = frozenset(
+    {RunPoint.OWNED, RunPoint.TICK, RunPoint.TICKED, RunPoint.TELL, RunPoint.TOLD, RunPoint.SETTLED}
+)
+"""Points that not every run comes to."""
+DRIVING = tuple(point for point in RunPoint if point not in BESIDE)
 
 Passed = Callable[[RunPoint], None]
 
@@ -158,6 +193,68 @@ class FailingArtifacts(PostgresArtifactStore):
         return holders
 
 
+class FailingSchedules(PostgresScheduleStore):
+    """Tells what becomes of ticks."""
+
+    def __init__(self, passed: Passed) -> None:
+        super().__init__()
+        self._passed = passed
+
+    async def due(self, view: View, now: datetime, limit: int) -> Sequence[str]:
+        found = await super().due(view, now, limit)
+        if found:
+            self._passed(RunPoint.TICK)
+        return found
+
+    async def keep_ticks(self, change: Change, ticks: Sequence[Tick]) -> None:
+        await super().keep_ticks(change, ticks)
+        self._passed(RunPoint.TICKED)
+
+
+class FailingNotices(PostgresNoticeStore):
+    """Tells what is noted of notices."""
+
+    def __init__(self, passed: Passed) -> None:
+        super().__init__()
+        self._passed = passed
+
+    async def settle(self, change: Change, notices: Sequence[Notice]) -> None:
+        await super().settle(change, notices)
+        self._passed(RunPoint.SETTLED)
+
+
+class FailingWebhooks(HttpWebhooks):
+    """Tells before and after each call."""
+
+    def __init__(self, passed: Passed, **given: Any) -> None:
+        super().__init__(**given)
+        self._passed = passed
+
+    async def post(self, endpoint: Endpoint, headers: Mapping[str, str], body: bytes) -> int:
+        self._passed(RunPoint.TELL)
+        status = await super().post(endpoint, headers, body)
+        self._passed(RunPoint.TOLD)
+        return status
+
+
+class FailingCommands(RemoteCommands):
+    """Tells before and after each command."""
+
+    def __init__(self, passed: Passed, *given: Any) -> None:
+        super().__init__(*given)
+        self._passed = passed
+
+    async def begin(self, notice: Notice) -> None:
+        self._passed(RunPoint.TELL)
+        await super().begin(notice)
+        self._passed(RunPoint.TOLD)
+
+
+async def owner_is_there(passed: Passed, users: Users, owner: Owner) -> None:
+    await require_there(users, owner)
+    passed(RunPoint.OWNED)
+
+
 class FailingDatabase(PostgresDatabase):
     """Tells how far a change is."""
 
@@ -183,7 +280,12 @@ def failing_runs(passed: Passed, haste: Haste) -> ExitStack:
             "RemoteFiles": partial(FailingFiles, passed),
             "PostgresRunStore": partial(FailingRuns, passed),
             "PostgresArtifactStore": partial(FailingArtifacts, passed),
+            "PostgresScheduleStore": partial(FailingSchedules, passed),
+            "PostgresNoticeStore": partial(FailingNotices, passed),
+            "HttpWebhooks": partial(FailingWebhooks, passed),
+            "RemoteCommands": partial(FailingCommands, passed),
         },
+        pf_pipeline.peers_grpc.jobs: {"require_there": partial(owner_is_there, passed)},
         pf_kit.ground: {
             "PostgresDatabase": partial(FailingDatabase, passed),
             "Leadership": partial(Leadership, ttl=haste.ttl, pause=haste.pause, margin=haste.margin),
@@ -193,6 +295,9 @@ def failing_runs(passed: Passed, haste: Haste) -> ExitStack:
         pf_pipeline.engine.executors.jobs: {"AGAIN_SECONDS": haste.pause},
         pf_pipeline.engine.library: {"LOOK_SECONDS": haste.pause},
         pf_pipeline.engine.trying: {"AGAIN_SECONDS": haste.pause, "LONGEST_SECONDS": 3 * haste.pause},
+        pf_pipeline.notices.domain: {"FIRST_PAUSE": timedelta(seconds=haste.pause)},
+        pf_pipeline.notices.sending: {"LEASE": timedelta(seconds=4 * PATIENCE), "PAUSE": haste.pause},
+        pf_pipeline.notices.webhooks: {"PATIENCE": PATIENCE},
         paddleflow.channel: {"CONNECTION": [(name, SOON.get(name, value)) for name, value in CONNECTION]},
     }
     for module, replaced in parts.items():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
@@ -16,7 +18,7 @@ from pf_pipeline.notices.addresses import Endpoint
 from pf_pipeline.notices.domain import LONGEST_PAUSE, MOST_ATTEMPTS, Means, Notice, NoticeState, notices_of, pause_after
 from pf_pipeline.notices.memory import MemoryNoticeStore
 from pf_pipeline.notices.ports import NoAnswer, Refused
-from pf_pipeline.notices.sending import LEASE, Sender
+from pf_pipeline.notices.sending import LEASE, MOST_OF_ONE, Sender
 from pf_pipeline.runs.domain import Order, Run, RunLife
 from pf_pipeline.runs.states import RunState
 from support.hand_clock import HandClock
@@ -84,6 +86,12 @@ class Site:
                 change, [each for at, each in enumerate(notices_of(RUN, RECEIVERS)) if at in receivers]
             )
 
+    async def step(self) -> int:
+        """Tries what is due; tells how many attempts that were."""
+        claimed = await self.sender.claim()
+        await asyncio.gather(*map(self.sender.attempt, claimed))
+        return len(claimed)
+
     async def notice(self) -> Notice:
         (notice,) = await self.store.of_run(self.database.newest, RUN.id)
         return notice
@@ -121,7 +129,7 @@ def test_a_notice_says_which_run_is_over_and_how() -> None:
 
 async def test_a_webhook_is_called_with_a_signature(site: Site) -> None:
     await site.add(0)
-    assert await site.sender.step() == 1
+    assert await site.step() == 1
     ((endpoint, headers, body),) = site.outside.posted
     assert endpoint == Endpoint(True, "example.com", 443, "/hook")
     assert headers["PaddleFlow-Notice-Id"] == "run-000007-0"
@@ -129,19 +137,19 @@ async def test_a_webhook_is_called_with_a_signature(site: Site) -> None:
     digest = hmac.new(b"a secret", f"{stamp}.".encode() + body, sha256).hexdigest()
     assert headers["PaddleFlow-Signature"] == f"t={stamp},v1={digest}"
     assert (await site.notice()).state is NoticeState.DELIVERED
-    assert await site.sender.step() == 0
+    assert await site.step() == 0
 
 
 async def test_without_a_secret_there_is_no_signature(site: Site) -> None:
     await site.add(1)
-    await site.sender.step()
+    await site.step()
     ((_, headers, _),) = site.outside.posted
     assert "PaddleFlow-Signature" not in headers
 
 
 async def test_a_command_becomes_a_job(site: Site) -> None:
     await site.add(2)
-    await site.sender.step()
+    await site.step()
     assert site.outside.begun == ["echo over"]
     assert (await site.notice()).state is NoticeState.DELIVERED
 
@@ -154,14 +162,14 @@ async def test_what_failed_is_tried_again_later_under_the_same_id(site: Site) ->
         (10, "example.com cannot be called"),
         (20, "answered 302"),
     ]:
-        assert await site.sender.step() == 1
+        assert await site.step() == 1
         failed = await site.notice()
         assert message in failed.message
         assert failed.due_time == site.clock.now() + timedelta(seconds=pause)
         site.clock.wall += pause - 1
-        assert await site.sender.step() == 0
+        assert await site.step() == 0
         site.clock.wall += 1
-    assert await site.sender.step() == 1
+    assert await site.step() == 1
     delivered = await site.notice()
     assert (delivered.state, delivered.attempts, delivered.message) == (NoticeState.DELIVERED, 4, "")
     assert {headers["PaddleFlow-Notice-Id"] for _, headers, _ in site.outside.posted} == {"run-000007-1"}
@@ -171,9 +179,9 @@ async def test_it_is_given_up_in_the_end(site: Site) -> None:
     await site.add(1)
     site.outside.answers = [500] * 100
     for _ in range(MOST_ATTEMPTS):
-        assert await site.sender.step() == 1
+        assert await site.step() == 1
         site.clock.wall += LONGEST_PAUSE.total_seconds()
-    assert await site.sender.step() == 0
+    assert await site.step() == 0
     assert (await site.notice()).state is NoticeState.GIVEN_UP
     assert (await site.notice()).message == "example.com:8080 answered 500"
 
@@ -182,14 +190,14 @@ async def test_it_is_given_up_in_the_end(site: Site) -> None:
 async def test_what_cannot_get_better_is_given_up_at_once(site: Site, answer: int | Exception) -> None:
     await site.add(1)
     site.outside.answers = [answer]
-    await site.sender.step()
+    await site.step()
     assert (await site.notice()).state is NoticeState.GIVEN_UP
 
 
 async def test_without_its_secret_a_notice_is_not_sent(site: Site) -> None:
     await site.add(0)
     site.outside.secret = Refused("there is no file keys/hook")
-    await site.sender.step()
+    await site.step()
     assert not site.outside.posted
     assert (await site.notice()).message == "there is no file keys/hook"
 
@@ -197,7 +205,7 @@ async def test_without_its_secret_a_notice_is_not_sent(site: Site) -> None:
 async def test_one_receiver_that_fails_holds_up_no_other(site: Site) -> None:
     await site.add(0, 1, 2)
     site.outside.secret = NoAnswer("the filesystem service is away")
-    assert await site.sender.step() == 3
+    assert await site.step() == 3
     states = [notice.state for notice in await site.store.of_run(site.database.newest, RUN.id)]
     assert states == [NoticeState.PENDING, NoticeState.DELIVERED, NoticeState.DELIVERED]
 
@@ -205,11 +213,25 @@ async def test_one_receiver_that_fails_holds_up_no_other(site: Site) -> None:
 async def test_what_a_dead_instance_claimed_is_sent_by_another(site: Site) -> None:
     await site.add(1)
     async with site.database.change() as change:
-        await site.store.claim(change, LEASE, 1)
-    assert await site.sender.step() == 0
+        await site.store.claim(change, LEASE, 1, [])
+    assert await site.step() == 0
     site.clock.wall += LEASE.total_seconds()
-    assert await site.sender.step() == 1
+    assert await site.step() == 1
     assert len(site.outside.posted) == 1
+
+
+async def test_receivers_that_do_not_answer_hold_up_only_their_own_owner(site: Site) -> None:
+    runs = [replace(RUN, id=f"run-{number}") for number in range(2 * MOST_OF_ONE)]
+    async with site.database.change() as change:
+        await site.store.add(change, [notice for run in runs for notice in notices_of(run, RECEIVERS[1:2])])
+        await site.store.add(change, [*notices_of(replace(RUN, id="run-z", owner="bobby"), RECEIVERS[1:2])])
+    stuck: list[Notice] = []
+    while claimed := await site.sender.claim():
+        stuck += claimed
+    assert Counter(notice.owner for notice in stuck) == {"alice": MOST_OF_ONE, "bobby": 1}
+    for notice in stuck:
+        await site.sender.attempt(notice)
+    assert {notice.owner for notice in await site.sender.claim()} == {"alice"}
 
 
 def test_pauses_grow_and_are_spread() -> None:

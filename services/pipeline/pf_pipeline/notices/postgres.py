@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 
 from pf_kit.postgres.queries import load_queries
@@ -31,8 +31,10 @@ class PostgresNoticeStore:
         ]
         await rows(change).execute(self._sql["add"], *columns, change.time)
 
-    async def claim(self, change: Change, lease: timedelta, limit: int) -> Sequence[Notice]:
-        found = await rows(change).fetch(self._sql["claim"], change.time, lease, limit)
+    async def claim(
+        self, change: Change, lease: timedelta, limit: int, without: Collection[str]
+    ) -> Sequence[Notice]:
+        found = await rows(change).fetch(self._sql["claim"], change.time, lease, limit, list(without))
         return sorted(map(_notice, found), key=lambda notice: notice.id)
 
     async def settle(self, change: Change, notices: Sequence[Notice]) -> None:
@@ -41,6 +43,7 @@ class PostgresNoticeStore:
             [notice.state for notice in notices],
             [notice.message for notice in notices],
             [notice.due_time for notice in notices],
+            [notice.attempts for notice in notices],
         ]
         await rows(change).execute(self._sql["settle"], *columns)
 

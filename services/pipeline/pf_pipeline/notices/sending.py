@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from paddleflow.problems import Problem
@@ -26,10 +27,17 @@ from pf_pipeline.notices.store import NoticeStore
 
 logger = logging.getLogger(__name__)
 
-TOGETHER = 20
+AT_ONCE = 200
 """Notices that are tried at once."""
+TOGETHER = 20
+"""Notices that are claimed at once."""
+MOST_OF_ONE = 20
+"""Notices of one owner under way, from which on no more of it are claimed: receivers that do not answer must not hold up
+those of others."""
 LEASE = timedelta(seconds=60)
 """After this time another instance may try a notice: longer than an attempt lasts."""
+BREATH = 0.05
+"""Seconds until it is looked again if as many are under way as may."""
 PAUSE = 1.0
 """Seconds between two looks for notices that are due."""
 GONE = 410
@@ -48,34 +56,58 @@ class Sender:
     clock: Clock
     chance: Callable[[], float]
     """From 0 to 1."""
+    _busy: Counter[str] = field(default_factory=Counter)
+    """Notices under way, by owner."""
 
     async def run(self) -> None:
         """Goes on until it is cancelled."""
-        while True:
-            try:
-                sent = await self.step()
-            except Problem as problem:
-                logger.warning("notices have to wait", extra={"reason": str(problem)})
-                sent = 0
-            if not sent:
-                await asyncio.sleep(PAUSE)
+        async with asyncio.TaskGroup() as group:
+            while True:
+                if self._busy.total() >= AT_ONCE:
+                    await asyncio.sleep(BREATH)
+                elif claimed := await self._claimed():
+                    for notice in claimed:
+                        group.create_task(self.attempt(notice))
+                else:
+                    await asyncio.sleep(PAUSE)
 
-    async def step(self) -> int:
-        """Tries what is due; tells how many attempts that were."""
+    async def claim(self) -> Sequence[Notice]:
+        """Notices that are due, for this instance to try."""
+        full = [owner for owner, count in self._busy.items() if count >= MOST_OF_ONE]
         async with self.database.change() as change:
-            claimed = await self.store.claim(change, LEASE, TOGETHER)
-        if not claimed:
-            return 0
-        tried = await asyncio.gather(*map(self._tried, claimed))
-        async with self.database.change() as change:
-            await self.store.settle(change, [self._due_again(notice, change.time) for notice in tried])
-        return len(claimed)
+            claimed = await self.store.claim(change, LEASE, TOGETHER, full)
+        self._busy.update(notice.owner for notice in claimed)
+        return claimed
+
+    async def attempt(self, notice: Notice) -> None:
+        """Tries a notice that was claimed, and notes how that ended. What is not noted is tried again."""
+        try:
+            tried = await self._tried(notice)
+            async with self.database.change() as change:
+                await self.store.settle(change, [self._due_again(tried, change.time)])
+        except Problem as problem:
+            logger.warning("a notice is tried again", extra={"notice": notice.id, "reason": str(problem)})
+        finally:
+            self._done(notice.owner)
+
+    def _done(self, owner: str) -> None:
+        self._busy.subtract([owner])
+        if not self._busy[owner]:
+            del self._busy[owner]
+
+    async def _claimed(self) -> Sequence[Notice]:
+        try:
+            return await self.claim()
+        except Problem as problem:
+            logger.warning("notices have to wait", extra={"reason": str(problem)})
+            return []
 
     async def _tried(self, notice: Notice) -> Notice:
         """The notice after an attempt."""
         try:
             await self._tell(notice)
         except Refused as refused:
+            logger.warning("a notice is given up", extra={"notice": notice.id, "reason": str(refused)})
             return replace(notice, state=NoticeState.GIVEN_UP, message=str(refused)[:MESSAGE_LENGTH])
         except NoAnswer as failed:
             over = notice.attempts >= MOST_ATTEMPTS
