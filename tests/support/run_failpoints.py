@@ -50,7 +50,6 @@ from pf_pipeline.schedules.postgres import PostgresScheduleStore
 from support.failing_queue import Haste
 from support.job_failpoints import SOON
 
-
 PATIENCE = 0.5
 """Seconds that a receiver of notices has for its answer."""
 
@@ -97,9 +96,7 @@ class RunPoint(StrEnum):
     """Any instance: it is noted that a notice is told, and not committed."""
 
 
-BESIDE = frozenset(
-    {RunPoint.OWNED, RunPoint.TICK, RunPoint.TICKED, RunPoint.TELL, RunPoint.TOLD, RunPoint.SETTLED}
-)
+BESIDE = frozenset({RunPoint.OWNED, RunPoint.TICK, RunPoint.TICKED, RunPoint.TELL, RunPoint.TOLD, RunPoint.SETTLED})
 """Points that not every run comes to."""
 DRIVING = tuple(point for point in RunPoint if point not in BESIDE)
 

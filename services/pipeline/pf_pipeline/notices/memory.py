@@ -18,9 +18,7 @@ class MemoryNoticeStore:
         for notice in notices:
             _notices(change).setdefault(notice.id, replace(notice, due_time=change.time))
 
-    async def claim(
-        self, change: Change, lease: timedelta, limit: int, without: Collection[str]
-    ) -> Sequence[Notice]:
+    async def claim(self, change: Change, lease: timedelta, limit: int, without: Collection[str]) -> Sequence[Notice]:
         kept = [each for each in _notices(change).values() if each.owner not in without]
         due = [each for each in kept if each.state is NoticeState.PENDING and each.due_time <= change.time]
         first = sorted(due, key=lambda notice: (notice.due_time, notice.id))[:limit]

@@ -31,9 +31,7 @@ class PostgresNoticeStore:
         ]
         await rows(change).execute(self._sql["add"], *columns, change.time)
 
-    async def claim(
-        self, change: Change, lease: timedelta, limit: int, without: Collection[str]
-    ) -> Sequence[Notice]:
+    async def claim(self, change: Change, lease: timedelta, limit: int, without: Collection[str]) -> Sequence[Notice]:
         found = await rows(change).fetch(self._sql["claim"], change.time, lease, limit, list(without))
         return sorted(map(_notice, found), key=lambda notice: notice.id)
 

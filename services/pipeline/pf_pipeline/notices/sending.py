@@ -32,8 +32,8 @@ AT_ONCE = 200
 TOGETHER = 20
 """Notices that are claimed at once."""
 MOST_OF_ONE = 20
-"""Notices of one owner under way, from which on no more of it are claimed: receivers that do not answer must not hold up
-those of others."""
+"""Notices of one owner under way, from which on no more of it are claimed: its receivers that do not answer must not
+hold up others."""
 LEASE = timedelta(seconds=60)
 """After this time another instance may try a notice: longer than an attempt lasts."""
 BREATH = 0.05
