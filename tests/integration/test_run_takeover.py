@@ -1,4 +1,4 @@
-"""A leader that stood still does nothing any more that another one has decided otherwise, and who is deleted runs nothing."""
+"""A leader that stood still undoes nothing that another one has decided, and who is deleted runs nothing any more."""
 
 from __future__ import annotations
 
