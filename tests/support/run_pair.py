@@ -21,6 +21,9 @@ LEADER = """
     select address from pipeline.leases where name = 'driving' and expires > clock_timestamp()
 """
 
+SURELY = 15.0
+"""Seconds until one of them comes to where it must come."""
+
 
 async def leader(made: Site) -> int | None:
     """Which instance drives runs; None if none does."""
@@ -40,6 +43,19 @@ async def until_led(made: Site, *, by: int | None = None) -> int:
         return None if found is None or by not in (None, found) else (found,)
 
     return (await eventually(led, 30.0))[0]
+
+
+async def kill_at(made: Site, point: RunPoint) -> None:
+    """Kills whichever instance comes to a point first. It is started again."""
+    for each in made.instances:
+        each.wish(Wish(point, Act.DIE, 1))
+    coming = [asyncio.create_task(each.reached.get()) for each in made.instances]
+    came, others = await asyncio.wait(coming, timeout=SURELY, return_when=asyncio.FIRST_COMPLETED)
+    for task in others:
+        task.cancel()
+    for each in made.instances:
+        each.go_on()
+    assert came, f"nobody came to {point}: {made.log}"
 
 
 async def kill_one(made: Site, points: tuple[RunPoint | None, ...], chance: Random) -> None:

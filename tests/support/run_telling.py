@@ -11,9 +11,10 @@ from uuid import uuid4
 
 import asyncpg
 
+from paddleflow.job.v1 import job_pb2
 from paddleflow.pipeline.v1 import pipeline_pb2, run_pb2
 from support.receivers import PATHS, SECRET, Receiver, is_genuine
-from support.run_chaos import Site
+from support.run_chaos import OPEN_JOBS, Site
 from support.run_listeners import Follower
 
 SECRET_FILE = "hook"
@@ -43,8 +44,10 @@ class Telling:
                 await asyncio.sleep(pause)
 
     async def is_told(self) -> bool:
-        """Whether nobody tries to tell anything any more."""
-        return all(state != "pending" for _, state, _ in await self._noted())
+        """Whether nobody tries to tell anything any more, and the jobs are over that run commands."""
+        if any(state == "pending" for _, state, _ in await self._noted()):
+            return False
+        return not (await self.made.call(job_pb2.ListJobsRequest(states=OPEN_JOBS))).jobs
 
     async def wrongs(self) -> Sequence[str]:
         """What is not as it should be, once all is told."""
