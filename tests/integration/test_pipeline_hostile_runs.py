@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -101,6 +103,32 @@ async def test_a_loop_of_a_hundred_thousand_items_goes_by(pipeline_site: Pipelin
     await pipeline_site.root(run_pb2.DeleteRunRequest(id=run.id))
 
 
+SLEEPS = "entry_points: {{a: {{command: sleep 60, loop_argument: {items}}}}}\n"
+ASKS = "entry_points: {{a: {{command: x, approval: {{message: go on}}, loop_argument: {items}}}}}\n"
+
+
+@pytest.mark.parametrize(("text", "steps"), [(SLEEPS, 150), (ASKS, 5000)], ids=["sleeps", "asks"])
+async def test_wide_runs_that_are_stopped_at_once_end_as_stopped_and_cost_nobody_its_lease(
+    pipeline_site: PipelineSite, text: str, steps: int
+) -> None:
+    document = f"{HEAD}parallelism: {steps}\n{text.format(items=list(range(steps)))}"
+    before = len(pipeline_site.process.log)
+    runs = await asyncio.gather(*(pipeline_site.run(document) for _ in range(4)))
+    for run in runs:
+        await eventually(partial(is_under_way, pipeline_site, run.id, steps), 60.0)
+    await asyncio.gather(*(pipeline_site.root(run_pb2.StopRunRequest(id=run.id, force=True)) for run in runs))
+    for run in runs:
+        over = await pipeline_site.over(run.id)
+        assert over.state == run_pb2.RUN_STATE_TERMINATED, over
+        assert over.steps.cancelled == steps
+    assert "no longer leading" not in pipeline_site.process.log[before:]
+
+
+async def is_under_way(site: PipelineSite, id_: str, steps: int) -> bool:
+    counts = (await site.root(run_pb2.GetRunRequest(id=id_))).run.steps
+    return bool(counts.waiting + counts.running == steps)
+
+
 async def has_begun(site: PipelineSite, id_: str) -> bool:
     return bool((await site.root(run_pb2.GetRunRequest(id=id_))).run.steps.succeeded)
 
@@ -163,16 +191,20 @@ async def test_an_artifact_that_cannot_be_read_fails_who_reads_it(
     assert "root:" not in told
 
 
-async def test_an_artifact_of_a_kibibyte_is_too_long_for_a_condition(
-    pipeline_site: PipelineSite, tmp_path: Path
+@pytest.mark.parametrize(
+    ("size", "letter", "state", "word"),
+    [(1024, "a", FAILED, "1024 bytes"), (1023, "a", SUCCEEDED, ""), (1023, "1", FAILED, "too large for a number")],
+)
+async def test_an_artifact_in_a_condition_has_less_than_a_kibibyte(
+    pipeline_site: PipelineSite, tmp_path: Path, size: int, letter: str, state: int, word: str
 ) -> None:
     disk = await pipeline_site.filesystem(tmp_path / "disk")
     run = await pipeline_site.run(
         f"""{HEAD}entry_points:
-  w: {{command: "head -c 1024 /dev/zero | tr '\\\\0' 1 > {{{{o}}}}", artifacts: {{output: [o]}}}}
+  w: {{command: "head -c {size} /dev/zero | tr '\\\\0' {letter} > {{{{o}}}}", artifacts: {{output: [o]}}}}
   r: {{command: "true", deps: w, condition: "{{{{i}}}} != x", artifacts: {{input: {{i: "{{{{w.o}}}}"}}}}}}
 """,
         filesystem=disk,
     )
-    assert (await pipeline_site.over(run.id)).state == FAILED
-    assert "1024 bytes" in (await pipeline_site.nodes(run.id))["r"].message
+    assert (await pipeline_site.over(run.id)).state == state
+    assert word in (await pipeline_site.nodes(run.id))["r"].message

@@ -14,6 +14,8 @@ from pf_pipeline.runs.domain import Node
 
 CONDITIONS = st.sampled_from(["", "", "", "yes", "no", "bad", "file"])
 LOOPS = st.sampled_from([None, None, None, (), (1,), (1, 2, 3), "items"])
+SEMAPHORES = {"oven": 1, "sink": 2}
+HELD = st.sampled_from([(), (), (), ("oven",), ("sink",), ("oven", "sink"), ("sink", "oven")])
 CONTENTS = "yes"
 
 
@@ -29,7 +31,8 @@ def planned(draw: st.DrawFn, depth: int) -> Mapping[str, Planned]:
         if depth and draw(st.integers(0, 3)) == 0:
             found[name] = PlannedDag(**common, children=draw(planned(depth - 1)))  # type: ignore[arg-type]
         else:
-            found[name] = PlannedStep(**common, command="x", max_parallel=draw(st.integers(0, 2)))  # type: ignore[arg-type]
+            more = {"max_parallel": draw(st.integers(0, 2)), "semaphores": draw(HELD)}
+            found[name] = PlannedStep(**common, command="x", **more)  # type: ignore[arg-type]
     return dict(draw(st.permutations(list(found.items()))))
 
 
@@ -38,6 +41,7 @@ PLANS = st.builds(
     name=st.just("p"),
     entry_points=planned(2),
     parallelism=st.integers(1, 4),
+    semaphores=st.just(SEMAPHORES),
     strategy=st.sampled_from(Strategy),
     post_process=st.none() | st.just(PlannedStep(name="post", command="x", kind=Kind.POST_PROCESS)),
 )

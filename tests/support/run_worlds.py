@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 
 from pf_pipeline.engine.core import machine, restoring
 from pf_pipeline.engine.core.happening import (
@@ -49,6 +50,10 @@ class World:
     contents: str = "1 2"
     """Of each file."""
     chance: random.Random = field(default_factory=lambda: random.Random(1))
+    pieces: bool = False
+    """Whether what follows is kept a few steps at a time."""
+    losses: float = 0.0
+    """How often it is lost from memory between two of them."""
     nodes: dict[str, Node] = field(default_factory=dict)
     loops: dict[str, Loop] = field(default_factory=dict)
     jobs: dict[tuple[str, int], JobState] = field(default_factory=dict)
@@ -83,11 +88,20 @@ class World:
         self.commit()
 
     def commit(self) -> None:
-        machine.go_on(self.state)
+        """Keeps what follows; in the end all of it, if in pieces."""
+        while self._commit_piece():
+            pass
+
+    def _commit_piece(self) -> bool:
+        most = self.chance.randrange(1, 8) if self.pieces else 10**9
+        done = sum(1 for _ in islice(machine.following(self.state), most))
         outcome = machine.take(self.state)
         self.nodes.update(outcome.nodes)
         self.loops.update({loop.path: loop for loop in outcome.loops})
         self.todo += outcome.effects
+        if done == most and not self.over and self.chance.random() < self.losses:
+            self.crash()
+        return done == most and not self.over
 
     def begin(self) -> World:
         self.tell(Asked(Wanted.BEGIN))

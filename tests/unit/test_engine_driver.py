@@ -34,6 +34,9 @@ from support.waiting import eventually, until
 
 STEP = PlannedStep(name="a", command="x", semaphores=("oven",))
 PLAN = Plan(name="p", entry_points={"a": STEP}, semaphores={"oven": 1})
+MANY = 2000
+STEPS = {str(number): PlannedStep(name=str(number), command="x") for number in range(MANY)}
+WIDE = Plan(name="p", parallelism=MANY, entry_points=STEPS)
 
 
 class Language:
@@ -44,7 +47,7 @@ class Language:
             raise DocumentInvalid("nobody knows this language any more", violations=())
         if order.document == "faulty":
             raise KeyError(order.document)
-        return PLAN
+        return WIDE if order.document == "wide" else PLAN
 
     def words(self, _run: Run, _plan: Plan) -> Words:
         return PlainWords()
@@ -204,3 +207,28 @@ async def test_a_stop_whose_commit_fails_is_tried_again(world: World) -> None:
     world.inbox.put(id_, JobSeen("a", 1, JobState.TERMINATED))
     (run,) = await driving_
     assert run.life.state is RunState.TERMINATED
+
+
+async def test_others_have_their_turns_while_a_wide_run_begins_and_ends(world: World) -> None:
+    id_ = await world.run("wide")
+    state = await world.keeping.state(id_)
+    assert state is not None
+    for wanted, least in ((Wanted.BEGIN, 3 * MANY), (Wanted.FORCE, MANY)):
+        others = Others()
+        counting = asyncio.create_task(others.go_on())
+        further = await world.keeping.take_further(state, [Asked(wanted)], 10**6)
+        counting.cancel()
+        assert (len(further.turn.nodes), further.is_more) == (MANY, False)
+        assert others.turns >= least // 100
+
+
+@dataclass
+class Others:
+    """What else the process does."""
+
+    turns: int = 0
+
+    async def go_on(self) -> None:
+        while True:
+            self.turns += 1
+            await asyncio.sleep(0)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +18,7 @@ from pf_pipeline.plans.domain import Plan
 from pf_pipeline.runs.domain import Node, Wanted
 from pf_pipeline.runs.states import NODE_OVER, NodeState, RunState
 from support.plain_rules import Rules, joint
-from support.run_plans import CONTENTS, PLANS, fate
+from support.run_plans import CONTENTS, PLANS, SEMAPHORES, fate
 from support.run_worlds import World
 
 
@@ -45,12 +46,14 @@ def is_well(world: World) -> None:
     assert world.most <= world.plan.parallelism
     steps = world.run.life.steps
     assert min(steps.waiting, steps.running, steps.cancelled, steps.succeeded) >= 0
+    held = world.state.semaphores.held
+    assert all(0 <= held["ada", name] <= most for name, most in SEMAPHORES.items())
 
 
 @settings(max_examples=300)
 @given(PLANS, st.integers(0, 2**32), st.floats(0, 0.5))
 def test_runs_end_as_the_rules_say_whatever_is_lost(plan: Plan, seed: int, crashes: float) -> None:
-    world = World(plan, lambda node: fate(seed, node), CONTENTS, random.Random(seed))
+    world = World(plan, lambda node: fate(seed, node), CONTENTS, random.Random(seed), seed % 2 == 1, crashes / 4)
     world.begin()
     for _ in range(10_000):
         if world.over:
@@ -72,7 +75,8 @@ def test_runs_end_as_the_rules_say_whatever_is_lost(plan: Plan, seed: int, crash
 @settings(max_examples=200)
 @given(PLANS, st.integers(0, 2**32), st.floats(0, 0.5))
 def test_whoever_continues_ends_each_component_as_the_rules_say(plan: Plan, seed: int, crashes: float) -> None:
-    world = World(_continuing(plan), lambda node: fate(seed, node), CONTENTS, random.Random(seed))
+    chance, pieces = random.Random(seed), seed % 2 == 1
+    world = World(_continuing(plan), lambda node: fate(seed, node), CONTENTS, chance, pieces, crashes / 4)
     world.begin()
     ends: Mapping[str, NodeState] = {}
     while world.state.phase is Phase.MAIN:
@@ -88,15 +92,13 @@ def test_whoever_continues_ends_each_component_as_the_rules_say(plan: Plan, seed
 
 
 def _continuing(plan: Plan) -> Plan:
-    return Plan(
-        name=plan.name, entry_points=plan.entry_points, parallelism=plan.parallelism, strategy=Strategy.CONTINUE
-    )
+    return replace(plan, strategy=Strategy.CONTINUE, post_process=None)
 
 
 @settings(max_examples=200)
 @given(PLANS, st.integers(0, 2**32), st.integers(0, 30), st.booleans())
 def test_a_stop_ends_every_run(plan: Plan, seed: int, after: int, force: bool) -> None:
-    world = World(plan, lambda node: fate(seed, node), CONTENTS, random.Random(seed))
+    world = World(plan, lambda node: fate(seed, node), CONTENTS, random.Random(seed), seed % 2 == 1, 0.1)
     world.begin()
     for _ in range(after):
         if not world.over:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from pf_pipeline.documents.model import HandlerWhen, Retry, Strategy
-from pf_pipeline.engine.core.happening import Asked, JobState
-from pf_pipeline.engine.core.state import Phase
+from pf_pipeline.engine.core.happening import Asked, JobState, Launch
+from pf_pipeline.engine.core.state import Phase, Semaphores
 from pf_pipeline.plans.domain import Kind, Plan, Planned, PlannedDag, PlannedStep
 from pf_pipeline.runs.domain import Node, Wanted
 from pf_pipeline.runs.states import NodeState, RunState
@@ -143,6 +143,49 @@ def test_a_semaphore_is_held_by_as_many_as_it_has_places() -> None:
     world = World(plan(*steps, semaphores={"licence": 2}))
     assert ended(world)[0] is RunState.SUCCEEDED
     assert (world.most, world.state.semaphores.held["ada", "licence"]) == (2, 0)
+
+
+@dataclass
+class Counting(Semaphores):
+    """Counts how often somebody tries to take one."""
+
+    tries: int = 0
+
+    def take(self, owner: str, names: tuple[str, ...], limits: Mapping[str, int]) -> str:
+        self.tries += 1
+        return super().take(owner, names, limits)
+
+
+def test_whoever_waits_for_a_semaphore_is_not_asked_again_before_it_is_free() -> None:
+    steps = [step(f"s{at}", semaphores=("licence",)) for at in range(300)]
+    world = World(plan(*steps, semaphores={"licence": 1}, parallelism=300))
+    semaphores = Counting()
+    world.state.semaphores = semaphores
+    assert ended(world)[0] is RunState.SUCCEEDED
+    assert world.launched == [(f"s{at}", 1) for at in range(300)]
+    assert semaphores.tries < 3 * 300
+
+
+def test_who_waits_for_a_second_semaphore_leaves_the_first_to_others() -> None:
+    both = step("both", semaphores=("oven", "sink"))
+    steps = [step("bakes", semaphores=("oven",)), step("washes", semaphores=("sink",)), both]
+    last = step("bakes_more", semaphores=("oven",))
+    world = World(plan(*steps, last, semaphores={"oven": 1, "sink": 1})).begin()
+    bakes, washes = [effect for effect in world.todo if isinstance(effect, Launch)]
+    assert (bakes.node.path, washes.node.path) == ("bakes", "washes")
+    for event in world.do(bakes):
+        world.tell(event)
+    assert "bakes_more" in [effect.node.path for effect in world.todo if isinstance(effect, Launch)]
+    assert world.finish().run.life.state is RunState.SUCCEEDED
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_fails_while_somebody_stops_it_was_stopped(seed: int) -> None:
+    world = World(plan(step("a"), step("b")), fails("a", "b"), chance=random.Random(seed)).begin()
+    world.tell(Asked(Wanted.FORCE, by="ada"))
+    world.finish()
+    assert (world.run.life.state, world.states) == (RunState.TERMINATED, {"a": T, "b": T})
+    assert {node.message for node in world.nodes.values()} == {"stopped by ada"}
 
 
 def test_steps_are_counted() -> None:

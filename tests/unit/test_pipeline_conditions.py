@@ -167,7 +167,8 @@ NO_CONDITION = {
     "1.2.3 == x": "at character 1: '1.2.3' is no number; put it in quotes if it is a text",
     ". == x": "at character 1: '.' is no number; put it in quotes if it is a text",
     "0x == 1": "at character 2: 'x' stands where an operator belongs",
-    "0x10000000000000000 > 1": "at character 1: '0x10000000000000000' is no number; put it in quotes if it is a text",
+    "0x10000000000000000 > 1": "at character 1: '0x10000000000000000' is too large for a number; "
+    "put it in quotes if it is a text",
     "2e3 > 1": "at character 2: 'e3' stands where an operator belongs",
     "30m > 1": "at character 3: 'm' stands where an operator belongs",
     "1_0 > 1": "at character 2: '_' is no operator; put texts with such characters in quotes",

@@ -59,6 +59,7 @@ _BRACKETED = re.compile(r"\[([^\]\\]*(?:\\.[^\]\\]*)*)\]", re.DOTALL)
 _NUMBER = re.compile(r"0x[0-9A-Fa-f]+|[\d.]+", re.ASCII)
 _DECIMAL = re.compile(r"\d+\.?\d*|\.\d+", re.ASCII)
 _BITS = 64
+LARGEST = float("inf")
 _HINTS = {
     "=": "write == to compare",
     "and": "write && for and",
@@ -144,17 +145,16 @@ def _number(text: str, at: int) -> tuple[Token, int]:
     value = _value(written)
     if value is None:
         raise ConditionSyntaxError(at, f"{written[:40]!r} is no number; put it in quotes if it is a text")
+    if value >= LARGEST:
+        raise ConditionSyntaxError(at, f"{written[:40]!r} is too large for a number; put it in quotes if it is a text")
     return Token(Kind.NUMBER, value, at), at + len(written)
 
 
 def _value(written: str) -> float | None:
     if written.startswith("0x"):
         number = int(written[2:], 16) if len(written) > 2 else -1
-        return float(number) if 0 <= number < 2**_BITS else None
-    if not _DECIMAL.fullmatch(written):
-        return None
-    value = float(written)
-    return value if value != float("inf") else None
+        return None if number < 0 else float(number) if number < 2**_BITS else LARGEST
+    return float(written) if _DECIMAL.fullmatch(written) else None
 
 
 def _word(text: str, at: int) -> tuple[Token, int]:

@@ -45,6 +45,9 @@ WISHES = 1000
 """Wishes that are read at once."""
 AT_ONCE = 64
 """Files that are read and questions that are asked at one time."""
+MOST_STEPS, FEWEST_STEPS = 2000, 20
+"""That follow from what happened to runs, in one commit: of all together, and of each however many there are. A commit
+of much more would take longer than a database allows."""
 LONGEST_FAULT = 500
 """Characters of it that are told."""
 Happened: TypeAlias = "Mapping[str, Sequence[Event]]"
@@ -106,11 +109,13 @@ class Driver:
             if state is None:
                 idle += _heard(events)
                 continue
-            turn, effects = self.keeping.take_further(state, events)
-            turn = replace(turn, heard=_heard(events))
+            further = await self.keeping.take_further(state, events, max(MOST_STEPS // len(happened), FEWEST_STEPS))
+            turn = replace(further.turn, heard=_heard(events))
             if turn.nodes or turn.happenings or turn.loops or turn.heard:
                 turns.append(turn)
-            wanted.append((state, effects))
+            wanted.append((state, further.effects))
+            if further.is_more:
+                self.inbox.put(id_)
         await self._keep(turns, idle)
         return [work for state, effects in wanted for work in self._work(state, effects)]
 

@@ -11,6 +11,8 @@ MOST_RUNS = 200
 """Runs that are taken further in one commit."""
 MOST_EVENTS = 500
 """Events of one run that are taken in at once, so that one with many holds up the others no longer than that."""
+MOST_TOGETHER = 2000
+"""Events of all runs after which no more runs are taken further in the same commit."""
 
 
 class Inbox:
@@ -29,11 +31,15 @@ class Inbox:
         """What happened to some runs; waits until something has."""
         await self._rung.wait()
         taken: dict[str, Sequence[Event]] = {}
+        count = 0
         for run in list(self._events)[:MOST_RUNS]:
             events = self._events.pop(run)
             taken[run] = events[:MOST_EVENTS]
             if len(events) > MOST_EVENTS:
                 self._events[run] = events[MOST_EVENTS:]
+            count += len(taken[run])
+            if count >= MOST_TOGETHER:
+                break
         if not self._events:
             self._rung.clear()
         return taken

@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 
 from paddleflow.problems import DocumentInvalid
 from pf_kit.clock import Clock
+from pf_kit.turns import by_turns
 from pf_kit.unit import Database
 from pf_pipeline.engine.core import machine, restoring
 from pf_pipeline.engine.core.giving_up import GivenUp, give_up
@@ -21,8 +23,20 @@ from pf_pipeline.runs.domain import Node, NodeFilter, Run
 from pf_pipeline.runs.states import RUN_OVER
 from pf_pipeline.runs.store import BEGINNING, RunStore, Turn
 
-PAGE = 2000
+PAGE = 500
 """Nodes that are read at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Further:
+    """How far a run has been taken."""
+
+    turn: Turn
+    """What is to be kept."""
+    effects: Sequence[Effect]
+    """What is to be done after that."""
+    is_more: bool
+    """More may follow."""
 
 
 @dataclass(slots=True)
@@ -58,17 +72,19 @@ class Keeping:
             return None
         return give_up(run, [node async for node in self._nodes(id_)], why, self.clock.now())
 
-    def take_further(self, state: State, events: Sequence[Event]) -> tuple[Turn, Sequence[Effect]]:
-        """Lets events happen to a run; returns what is to be kept, and then to be done."""
+    async def take_further(self, state: State, events: Sequence[Event], most: int) -> Further:
+        """Lets events happen to a run, and so many steps of what follows at most."""
         now = self.clock.now()
-        for event in events:
+        async for event in by_turns(events):
             machine.apply(state, event, now)
-        machine.go_on(state)
+        done = 0
+        async for _ in by_turns(islice(machine.following(state), most)):
+            done += 1
         outcome = machine.take(state)
         turn = Turn(
             run=state.run, nodes=list(outcome.nodes.values()), loops=outcome.loops, happenings=outcome.happenings
         )
-        return turn, outcome.effects
+        return Further(turn, outcome.effects, done == most)
 
     def saved(self, run: Run) -> None:
         """Notes the version that a run was kept with."""
@@ -82,7 +98,7 @@ class Keeping:
         """Runs for which time matters, or semaphores that may be free by now."""
         now, freed = self.clock.now(), self.semaphores.freed
         self.semaphores.freed = False
-        return [id_ for id_, state in self._states.items() if _is_due(state, now) or (freed and state.turns)]
+        return [id_ for id_, state in self._states.items() if _is_due(state, now) or (freed and state.parked)]
 
     async def _load(self, id_: str) -> State | None:
         run = await self._unfinished(id_)
@@ -94,7 +110,8 @@ class Keeping:
         nodes = [node async for node in self._nodes(id_)]
         loops = await self.store.loops(self.database.newest, id_)
         try:
-            restoring.restore(state, nodes, loops)
+            # Many nodes take a second, in which the lease wants to be renewed.
+            await asyncio.to_thread(restoring.restore, state, nodes, loops)
         except FAULTS:
             _give_back(state)
             raise

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from pf_kit.turns import by_turns
 from pf_pipeline.engine.core import machine, restoring
 from pf_pipeline.engine.core.happening import (
     Asked,
@@ -59,11 +60,12 @@ class Rehearsal:
         """How many iterations loops have in truth, by path; 0 if nobody knows."""
         return dict(zip(self.loops, self.words.lengths, strict=True))
 
-    def happens(self, events: Sequence[Event]) -> Sequence[Event]:
+    async def happens(self, events: Sequence[Event]) -> Sequence[Event]:
         """What happens, and what follows without anybody's doing."""
         for event in events:
             machine.apply(self.state, event, self.state.now)
-        machine.go_on(self.state)
+        async for _ in by_turns(machine.following(self.state)):
+            pass
         outcome = machine.take(self.state)
         self.loops += [loop.path for loop in outcome.loops]
         self.todo += outcome.effects
@@ -90,7 +92,7 @@ class Rehearsing:
         while events and rehearsal.state.phase is not Phase.OVER:
             following: list[Event] = []
             for some in _portions(events):
-                following += rehearsal.happens(some)
+                following += await rehearsal.happens(some)
                 await asyncio.sleep(0)
             events = [*following, *await self._done(rehearsal, run, plan)]
         return rehearsal

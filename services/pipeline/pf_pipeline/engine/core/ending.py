@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 
 from pf_pipeline.documents.model import Strategy
 from pf_pipeline.engine.core.happening import Halt
 from pf_pipeline.engine.core.noting import count_over, do, happen, keep, put, steps_in
 from pf_pipeline.engine.core.scoping import sibling
-from pf_pipeline.engine.core.state import Frame, Live, Member, Stage, State, is_dag, semaphores_of
+from pf_pipeline.engine.core.state import Frame, Live, Member, Stage, State, is_dag, look_again, semaphores_of
 from pf_pipeline.plans.domain import Kind, PlannedDag
 from pf_pipeline.runs.domain import Node, Waiting
 from pf_pipeline.runs.states import NODE_GOOD, NodeState
@@ -49,7 +50,9 @@ def put_back(state: State, live: Live) -> None:
         return
     live.slot = False
     state.used -= 1
-    state.semaphores.give(state.run.owner, semaphores_of(live))
+    names = semaphores_of(live)
+    state.semaphores.give(state.run.owner, names)
+    look_again(state, names)
 
 
 def settle(state: State, member: Member) -> None:
@@ -126,13 +129,14 @@ def close(state: State, frame: Frame, live: Live) -> None:
     end(state, live, to, f"{', '.join(bad[:5])} failed" if bad else "")
 
 
-def halt(state: State) -> None:
-    """Ends all that is under way, and all that would begin."""
+def halt(state: State) -> Iterator[None]:
+    """Ends all that is under way, and all that would begin; one with each step."""
     for live in list(state.lives.values()):
         stop(state, live)
+        yield
     frame = state.frame
     if frame is not None:
-        _halt_inside(state, frame)
+        yield from _halt_inside(state, frame)
 
 
 def stop(state: State, live: Live) -> None:
@@ -149,11 +153,11 @@ def stop(state: State, live: Live) -> None:
         end(state, live, NodeState.CANCELLED, state.halting)
 
 
-def _halt_inside(state: State, frame: Frame) -> None:
+def _halt_inside(state: State, frame: Frame) -> Iterator[None]:
     """Whoever has not begun never will: first those that are furthest inside, whose DAGs end with them."""
     for live in [live for member in frame.members.values() for live in member.lives.values()]:
         if live.frame is not None:
-            _halt_inside(state, live.frame)
+            yield from _halt_inside(state, live.frame)
     for member in list(frame.members.values()):
         if member.state is not NodeState.PENDING or member.lives:
             continue
@@ -161,6 +165,7 @@ def _halt_inside(state: State, frame: Frame) -> None:
             settle(state, member)
         else:
             drop(state, member, NodeState.CANCELLED, state.halting)
+        yield
 
 
 def joint(ends: Counter[NodeState]) -> NodeState:

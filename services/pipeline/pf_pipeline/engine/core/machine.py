@@ -5,7 +5,8 @@ It decides, and does nothing itself; the same happenings in the same order give 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -23,7 +24,7 @@ from pf_pipeline.engine.core.happening import (
     Told,
 )
 from pf_pipeline.engine.core.noting import become, count, do, happen, steps_in
-from pf_pipeline.engine.core.state import Frame, Outcome, Phase, Stage, State
+from pf_pipeline.engine.core.state import Frame, Live, Outcome, Phase, Stage, State, look_again
 from pf_pipeline.plans.domain import Kind, Planned, PlannedStep
 from pf_pipeline.runs.domain import Wanted
 from pf_pipeline.runs.states import NodeState, RunState, Stop
@@ -46,6 +47,7 @@ def apply(state: State, event: Event, now: datetime) -> None:
             _asked(state, event)
         case Passed():
             stepping.due(state, now)
+            look_again(state, state.parked)
         case Told():
             _told(state, event)
         case Judged() | JobSeen() | ResultsRead():
@@ -70,8 +72,22 @@ def _step_told(state: State, event: Judged | JobSeen | ResultsRead) -> None:
 
 def go_on(state: State) -> None:
     """Does all that follows from what has happened, until nothing follows any more."""
-    while state.phase is not Phase.OVER and _follow(state):
+    for _ in following(state):
         pass
+
+
+def following(state: State) -> Iterator[None]:
+    """Does all that follows from what has happened, a little with each step.
+
+    Whoever stops in the middle can keep what there is, let more happen, and begin anew: what is left still follows.
+    """
+    while state.phase is not Phase.OVER:
+        if state.halting and not state.halted:
+            yield from ending.halt(state)
+            state.halted = True
+        elif not _follow(state):
+            return
+        yield
 
 
 def take(state: State) -> Outcome:
@@ -126,15 +142,9 @@ def verdict(state: State) -> RunState:
 
 def _follow(state: State) -> bool:
     """Takes one step of what follows; False if there is none."""
-    if state.halting and not state.halted:
-        state.halted = True
-        ending.halt(state)
-    elif state.ready:
-        opening.attend(state, state.ready.popleft())
-    elif state.startable:
-        return _start(state) or _take_turns(state) or _end_phase(state)
-    else:
-        return _take_turns(state) or _end_phase(state)
+    if not state.ready:
+        return _start(state) or _take_turn(state) or _end_phase(state)
+    opening.attend(state, state.ready.popleft())
     return True
 
 
@@ -151,20 +161,44 @@ def _start(state: State) -> bool:
     return False
 
 
-def _take_turns(state: State) -> bool:
-    """Lets steps begin as long as there are slots; those that lack a semaphore do not hold up the others."""
-    took = False
-    waiting = len(state.turns)
-    while waiting and state.used < state.plan.parallelism:
-        waiting -= 1
-        live = state.turns.popleft()
-        if live.stage is not Stage.TURN or live.node.path not in state.lives:
-            continue
-        if stepping.take_turn(state, live):
-            took = True
-        else:
-            state.turns.append(live)
-    return took
+def _take_turn(state: State) -> bool:
+    """Lets a step begin if there is a slot; those that lack a semaphore do not hold up the others, and are not looked
+    at again before it may be free.
+    """
+    if state.used >= state.plan.parallelism:
+        return False
+    live = _next_in_line(state)
+    if live is None:
+        return False
+    if lacking := stepping.take_turn(state, live):
+        state.parked.setdefault(lacking, deque()).append(live)
+    return True
+
+
+def _next_in_line(state: State) -> Live | None:
+    """The step that has waited longest of those that may have what they need."""
+    while state.freed:
+        line = state.parked.get(state.freed[0])
+        live = _first(state, line) if line and _is_free(state, state.freed[0]) else None
+        if live is not None:
+            return live
+        name = state.freed.popleft()
+        if not line:
+            state.parked.pop(name, None)
+    return _first(state, state.turns)
+
+
+def _is_free(state: State, name: str) -> bool:
+    return state.semaphores.held[state.run.owner, name] < state.plan.semaphores[name]
+
+
+def _first(state: State, line: deque[Live]) -> Live | None:
+    """Takes the first one out of a line that still waits there."""
+    while line:
+        live = line.popleft()
+        if live.stage is Stage.TURN and state.lives.get(live.node.path) is live:
+            return live
+    return None
 
 
 def _end_phase(state: State) -> bool:

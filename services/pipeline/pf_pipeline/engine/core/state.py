@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -166,6 +166,10 @@ class State:
     """Iterations that had begun when the run was made anew, and of which nothing was kept."""
     turns: deque[Live] = field(default_factory=deque)
     """Steps that wait for a slot."""
+    parked: dict[str, deque[Live]] = field(default_factory=dict)
+    """Steps that wait for a semaphore, by its name; those that have waited longest come first."""
+    freed: deque[str] = field(default_factory=deque)
+    """Semaphores that steps wait for, and that may be free by now."""
     used: int = 0
     """Slots that are taken."""
     halting: str = ""
@@ -199,6 +203,11 @@ class Semaphores:
     def give(self, owner: str, names: tuple[str, ...]) -> None:
         self.held.subtract((owner, name) for name in names)
         self.freed = self.freed or bool(names)
+
+
+def look_again(state: State, names: Iterable[str]) -> None:
+    """Semaphores may be free by now: whoever waits for them is to try."""
+    state.freed.extend(name for name in names if name in state.parked)
 
 
 def is_dag(planned: Planned) -> bool:

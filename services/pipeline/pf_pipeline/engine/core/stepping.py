@@ -23,18 +23,18 @@ from pf_pipeline.engine.core.state import Live, Stage, State
 from pf_pipeline.plans.domain import PlannedStep
 from pf_pipeline.plans.values import blank_of
 from pf_pipeline.runs.domain import Executor, Node, Waiting
-from pf_pipeline.runs.states import NodeState, RunState
+from pf_pipeline.runs.states import NodeState, RunState, Stop
 
 LONGEST_ID = 63
 
 
-def take_turn(state: State, live: Live) -> bool:
-    """A step begins if its semaphores are free; a slot is."""
+def take_turn(state: State, live: Live) -> str:
+    """A step begins if its semaphores are free; a slot is. Returns the name of one that is not; empty: it has begun."""
     planned = opening.step_of(live)
     if taken := state.semaphores.take(state.run.owner, planned.semaphores, state.plan.semaphores):
         if live.node.waiting_on != (taken,):
             keep(state, live, waiting=Waiting.SEMAPHORE, waiting_on=(taken,))
-        return False
+        return taken
     state.used += 1
     live.slot = True
     if _asks_cache(state, live, planned):
@@ -43,7 +43,7 @@ def take_turn(state: State, live: Live) -> bool:
         do(state, Judge(*of_step(live)))
     else:
         launch(state, live)
-    return True
+    return ""
 
 
 def _asks_cache(state: State, live: Live, planned: PlannedStep) -> bool:
@@ -159,6 +159,10 @@ def results_read(state: State, live: Live, told: ResultsRead) -> None:
 
 def _failed(state: State, live: Live, told: JobSeen) -> None:
     retry = opening.step_of(live).retry
+    if live.stage is Stage.STOPPING and state.run.life.stop is not Stop.NO:
+        # How a process ends that is told to is nobody's failure.
+        ending.end(state, live, NodeState.TERMINATED, live.why)
+        return
     if live.stage is Stage.STOPPING or not _is_tried_again(retry, live, told) or retry is None:
         ending.end(state, live, NodeState.FAILED, told.message)
         return
