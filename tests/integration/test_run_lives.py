@@ -132,6 +132,27 @@ async def test_small_results_are_handed_on_with_their_type(pipeline_site: Pipeli
     assert (await pipeline_site.states(run.id))["judge"] == "succeeded"
 
 
+async def test_small_results_of_a_loop_are_handed_on_as_a_list(pipeline_site: PipelineSite, tmp_path: Path) -> None:
+    disk = await pipeline_site.filesystem(tmp_path / "disk")
+    run = await pipeline_site.run(
+        document("""
+            entry_points:
+              taste:
+                loop_argument: [3, 1, 2]
+                command: "echo {{PF_LOOP_ARGUMENT}} > $PF_RESULT_STARS"
+                results: {stars: int}
+              tell:
+                deps: taste
+                loop_argument: "{{all}}"
+                command: "test '{{all}}' = '[3 1 2]' && test {{PF_LOOP_ARGUMENT}} -gt 0"
+                parameters: {all: "{{taste.stars}}"}
+        """),
+        filesystem=disk,
+    )
+    assert (await pipeline_site.over(run.id)).state == SUCCEEDED, await pipeline_site.nodes(run.id)
+    assert {"tell", "tell[1]", "tell[2]"} < set(await pipeline_site.nodes(run.id))
+
+
 async def test_a_run_that_failed_is_tried_again_from_where_it_broke(
     pipeline_site: PipelineSite, tmp_path: Path
 ) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 
+from pf_pipeline.documents.model import Value
 from pf_pipeline.engine.core import machine, restoring
 from pf_pipeline.engine.core.happening import (
     Asked,
@@ -41,6 +42,10 @@ def succeeds(_node: Node) -> JobState:
     return JobState.SUCCEEDED
 
 
+def nothing(_node: Node) -> Mapping[str, Value]:
+    return {}
+
+
 @dataclass
 class World:
     """Does what a run wants, in an order that chance decides; and loses the run from memory when it is told to."""
@@ -49,6 +54,8 @@ class World:
     outcome: Outcome = succeeds
     contents: str = "1 2"
     """Of each file."""
+    results: Callable[[Node], Mapping[str, Value]] = nothing
+    """What steps write."""
     chance: random.Random = field(default_factory=lambda: random.Random(1))
     pieces: bool = False
     """Whether what follows is kept a few steps at a time."""
@@ -137,7 +144,7 @@ class World:
                 state = self.jobs.setdefault((effect.path, effect.attempt), JobState.TERMINATED)
                 return [JobSeen(effect.path, effect.attempt, state)]
             case ReadResults():
-                return [ResultsRead(effect.node.path)]
+                return [ResultsRead(effect.node.path, self.results(effect.node))]
             case Over():
                 return []
 

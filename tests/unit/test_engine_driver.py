@@ -81,6 +81,9 @@ class Chronicle:
     async def record(self, _change: Change, _turns: Sequence[Turn]) -> None:
         """There is nothing."""
 
+    def kept(self, _turns: Sequence[Turn]) -> None:
+        """There is nothing."""
+
 
 async def free(_change: Change) -> None:
     """Nobody else drives."""

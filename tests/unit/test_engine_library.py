@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -19,12 +20,15 @@ from pf_pipeline.artifacts.memory import MemoryArtifactStore
 from pf_pipeline.artifacts.reading import Reading
 from pf_pipeline.documents.model import Cache
 from pf_pipeline.engine import library
-from pf_pipeline.engine.core.happening import Judge, Judged, Verdict
+from pf_pipeline.engine.core.happening import Judge, Judged, ReadResults, Verdict
 from pf_pipeline.engine.library import ArtifactLibrary
+from pf_pipeline.engine.questions import AFRESH
 from pf_pipeline.plans.domain import Plan, PlannedStep
-from pf_pipeline.runs.domain import Node, NodeWork, Order, Run, RunLife
+from pf_pipeline.runs.domain import CacheTrace, Node, NodeWork, Order, Run, RunLife
 from pf_pipeline.runs.states import NodeState
+from pf_pipeline.runs.store import Turn
 from support.fake_files import FakeFiles
+from support.waiting import until
 
 STEP = PlannedStep(name="train", command="train", cache=Cache(enable=True))
 PLAN = Plan(name="cake", entry_points={"train": STEP})
@@ -75,10 +79,17 @@ class World:
             nodes=self.nodes,
         )
 
-    async def judged(self, run: str) -> list[Judged]:
+    async def judged(self, run: str, fresh: tuple[str, ...] = ()) -> list[Judged]:
+        told: list[Judged] = []
+        await self.ask(run, told.append, fresh)
+        return told
+
+    async def ask(self, run: str, hear: Callable[[Judged], None], fresh: tuple[str, ...] = ()) -> None:
+        """Asks the cache; hears what it says."""
         node = self.nodes.kept[NodeKey(run, "train")]
-        made = Run(id=run, owner="ada", order=Order(name="cake"), life=RunLife(create_time=MADE))
-        return [told async for told in self.library.judge(made, PLAN, Judge(node, STEP, "cake.entry_points.train"))]
+        made = Run(id=run, owner="ada", order=Order(name="cake", fresh=fresh), life=RunLife(create_time=MADE))
+        async for each in self.library.judge(made, PLAN, Judge(node, STEP, "cake.entry_points.train")):
+            hear(each)
 
 
 @pytest.fixture
@@ -120,3 +131,39 @@ async def test_who_goes_on_is_waited_for(world: World) -> None:
         await world.store.release(change, [NodeKey("r1", "train")])
     async with asyncio.timeout(10):
         assert [told.verdict for told in await asking] == [Verdict.WAIT, Verdict.MISS]
+
+
+async def test_who_waits_is_woken_by_the_end_of_the_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "LOOK_SECONDS", 3600.0)
+    done = replace(world.nodes.put("r1", NodeState.RUNNING), cache=CacheTrace(key="known"))
+    world.nodes.put("r2", NodeState.PENDING)
+    await world.judged("r1")
+    told: list[Judged] = []
+    asking = asyncio.create_task(world.ask("r2", told.append))
+    await until(lambda: bool(told))
+    turn = Turn(
+        run=Run(id="r1", owner="ada", order=Order(name="cake"), life=RunLife(create_time=MADE)),
+        nodes=[replace(done, state=NodeState.FAILED)],
+    )
+    async with world.database.change() as change:
+        await world.library.record(change, [turn])
+    world.library.kept([turn])
+    async with asyncio.timeout(10):
+        await asking
+    assert [each.verdict for each in told] == [Verdict.WAIT, Verdict.MISS]
+
+
+async def test_what_is_to_be_done_afresh_waits_for_nobody_and_is_kept(world: World) -> None:
+    world.nodes.put("r1", NodeState.RUNNING)
+    world.nodes.put("r2", NodeState.PENDING)
+    await world.judged("r1")
+    (told,) = await world.judged("r2", fresh=("train",))
+    assert (told.verdict, told.trace.message, bool(told.trace.key)) == (Verdict.MISS, AFRESH, True)
+    node = replace(world.nodes.kept[NodeKey("r2", "train")], state=NodeState.RUNNING, cache=told.trace)
+    run = Run(id="r2", owner="ada", order=Order(name="cake"), life=RunLife(create_time=MADE))
+    await world.library.read_results(run, PLAN, ReadResults(node, STEP, "cake.entry_points.train"))
+    async with world.database.change() as change:
+        await world.library.record(change, [Turn(run=run, nodes=[replace(node, state=NodeState.SUCCEEDED)])])
+    world.nodes.put("r3", NodeState.PENDING)
+    (hit,) = await world.judged("r3")
+    assert (hit.verdict, hit.trace.run) == (Verdict.HIT, "r2")

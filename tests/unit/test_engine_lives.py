@@ -53,7 +53,7 @@ def is_well(world: World) -> None:
 @settings(max_examples=300)
 @given(PLANS, st.integers(0, 2**32), st.floats(0, 0.5))
 def test_runs_end_as_the_rules_say_whatever_is_lost(plan: Plan, seed: int, crashes: float) -> None:
-    world = World(plan, lambda node: fate(seed, node), CONTENTS, random.Random(seed), seed % 2 == 1, crashes / 4)
+    world = World(plan, lambda node: fate(seed, node), CONTENTS, chance=random.Random(seed), pieces=seed % 2 == 1, losses=crashes / 4)
     world.begin()
     for _ in range(10_000):
         if world.over:
@@ -76,7 +76,7 @@ def test_runs_end_as_the_rules_say_whatever_is_lost(plan: Plan, seed: int, crash
 @given(PLANS, st.integers(0, 2**32), st.floats(0, 0.5))
 def test_whoever_continues_ends_each_component_as_the_rules_say(plan: Plan, seed: int, crashes: float) -> None:
     chance, pieces = random.Random(seed), seed % 2 == 1
-    world = World(_continuing(plan), lambda node: fate(seed, node), CONTENTS, chance, pieces, crashes / 4)
+    world = World(_continuing(plan), lambda node: fate(seed, node), CONTENTS, chance=chance, pieces=pieces, losses=0.1)
     world.begin()
     ends: Mapping[str, NodeState] = {}
     while world.state.phase is Phase.MAIN:
@@ -98,7 +98,8 @@ def _continuing(plan: Plan) -> Plan:
 @settings(max_examples=200)
 @given(PLANS, st.integers(0, 2**32), st.integers(0, 30), st.booleans())
 def test_a_stop_ends_every_run(plan: Plan, seed: int, after: int, force: bool) -> None:
-    world = World(plan, lambda node: fate(seed, node), CONTENTS, random.Random(seed), seed % 2 == 1, 0.1)
+    chance, pieces = random.Random(seed), seed % 2 == 1
+    world = World(plan, lambda node: fate(seed, node), CONTENTS, chance=chance, pieces=pieces, losses=0.1)
     world.begin()
     for _ in range(after):
         if not world.over:

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from pf_pipeline.documents.model import HandlerWhen, Retry, Strategy
-from pf_pipeline.engine.core.happening import Asked, JobState, Launch
+from pf_pipeline.documents.model import Approval, Cache, HandlerWhen, Result, ResultKind, Retry, Strategy, Value
+from pf_pipeline.engine.core.happening import Asked, JobSeen, JobState, Judged, Launch, Passed, Verdict
+from pf_pipeline.engine.core.scoping import sibling
 from pf_pipeline.engine.core.state import Phase, Semaphores
 from pf_pipeline.plans.domain import Kind, Plan, Planned, PlannedDag, PlannedStep
-from pf_pipeline.runs.domain import Node, Wanted
+from pf_pipeline.runs.domain import CacheTrace, Node, Waiting, Wanted
 from pf_pipeline.runs.states import NodeState, RunState
 from support.run_worlds import World
 
@@ -82,6 +83,26 @@ def test_a_loop_runs_each_of_its_iterations_as_many_at_once_as_may() -> None:
     state, states = ended(world)
     assert (state, len(states), set(states.values()), world.most) == (RunState.SUCCEEDED, 51, {S}, 7)
     assert world.launched[-1] == ("b", 1)
+
+
+@pytest.mark.parametrize(
+    ("items", "default", "wanted"), [((5, 6, 7), None, (5, 7)), ((5, 6, 7), 0, (5, 0, 7)), ((5,), 0, (5,)), ((), 0, ())]
+)
+def test_results_of_a_loop_are_a_list_in_its_order(items: tuple[int, ...], default: int | None, wanted: object) -> None:
+    made = step("a", loop=items, results={"r": Result(ResultKind.INT, default)})
+    world = World(plan(made, step("b", "a", approval=Approval())), results=half)
+    world.begin()
+    while "b" not in world.nodes:
+        world.step()
+    for _ in range(2):
+        assert world.state.frame is not None
+        assert sibling(world.state.frame.members["a"]).results == {"r": wanted}
+        world.crash()
+
+
+def half(node: Node) -> Mapping[str, Value]:
+    """What every other iteration writes."""
+    return {} if node.iteration == 1 else {"r": int(str(node.work.loop_argument))}
 
 
 def test_a_loop_over_nothing_succeeds() -> None:
@@ -177,6 +198,25 @@ def test_who_waits_for_a_second_semaphore_leaves_the_first_to_others() -> None:
         world.tell(event)
     assert "bakes_more" in [effect.node.path for effect in world.todo if isinstance(effect, Launch)]
     assert world.finish().run.life.state is RunState.SUCCEEDED
+
+
+def test_who_waits_for_the_same_work_leaves_its_slot_to_others() -> None:
+    cached = {"cache": Cache(enable=True), "semaphores": ("licence",)}
+    again = step("a", retry=Retry(limit=1, backoff=timedelta(minutes=1)), **cached)
+    same = [step(name, **cached) for name in ("b", "c")]
+    world = World(plan(again, *same, parallelism=1, semaphores={"licence": 1})).begin()
+    for path, verdict in (("a", Verdict.MISS), ("b", Verdict.WAIT), ("c", Verdict.WAIT)):
+        world.tell(Judged(path, verdict, CacheTrace(key="k"), waiting_on="run-000001"))
+        if path == "a":
+            world.tell(JobSeen("a", 1, JobState.FAILED))
+    world.now += timedelta(hours=1)
+    world.tell(Passed())
+    assert (world.nodes["a"].attempt, world.state.used) == (2, 1)
+    world.tell(Judged("b", Verdict.MISS, CacheTrace(key="k")))
+    assert (world.state.used, world.nodes["b"].waiting) == (1, Waiting.PARALLELISM)
+    world.todo.clear()
+    world.tell(JobSeen("a", 2, JobState.FAILED))
+    assert world.run.life.state is RunState.FAILED
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -49,6 +49,8 @@ class Question:
     scope: Mapping[str, Spot] = field(default_factory=dict)
     """The paths in `fs_scope`, by ``<filesystem>:<path>``."""
     max_expired_time: int = FOR_EVER
+    fresh: bool = False
+    """The step is to be done, whatever there is; its result is kept."""
 
     @property
     def cache_key(self) -> CacheKey:
@@ -78,7 +80,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """There is none: the step is to be done, and has the claim to it."""
+    """There is none: the step is to be done, and has the claim to it; one that is to be done afresh needs none."""
 
     known: Known
 
@@ -115,7 +117,9 @@ class Judging:
         """An answer for each question, in their order. Raises what `Files` and the database do."""
         looked = await self._looked_at(questions)
         answers: dict[NodeKey, Answer] = {each.question.by: each for each in looked if isinstance(each, Unknown)}
-        open_ = [each for each in looked if isinstance(each, Known)]
+        known = [each for each in looked if isinstance(each, Known)]
+        answers |= {each.question.by: Miss(each) for each in known if each.question.fresh}
+        open_ = [each for each in known if not each.question.fresh]
         while open_:
             hits = await self._hits(open_)
             answers |= {hit.known.question.by: hit for hit in hits}

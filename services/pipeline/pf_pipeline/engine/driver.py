@@ -132,6 +132,7 @@ class Driver:
             for run in saved:
                 if self._is_told(run):
                     change.emit(RunChanged(run))
+        self.chronicle.kept(turns)
         self._taken.difference_update(idle, *(turn.heard for turn in turns))
         for run in saved:
             self.keeping.saved(run)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import count
 from typing import Protocol
 
 from paddleflow.problems import FileNotFound
@@ -20,8 +18,9 @@ from pf_pipeline.artifacts.store import ArtifactStore
 from pf_pipeline.documents.model import Result, Value
 from pf_pipeline.engine.core.happening import Judge, Judged, Read, ReadResults, ResultsRead, Told, Verdict
 from pf_pipeline.engine.ports import Fence
-from pf_pipeline.engine.questions import question_of, uses_cache
+from pf_pipeline.engine.questions import AFRESH, question_of, uses_cache
 from pf_pipeline.engine.trying import LASTING, again
+from pf_pipeline.engine.waking import Waking
 from pf_pipeline.plans.domain import Kind, Plan
 from pf_pipeline.plans.paths import SEPARATOR
 from pf_pipeline.plans.values import Unsettled, result_of
@@ -31,10 +30,8 @@ from pf_pipeline.runs.store import Turn
 
 LARGEST_RESULT = 64 * 2**10
 """Bytes of a small result."""
-LOOK_SECONDS = 0.5
-"""Between two looks whether another node is done with the same work."""
-LOOKS = 10
-"""After so many it is made sure that the other node, and the one that waits, still go on."""
+LOOK_SECONDS = 5.0
+"""After so many it is made sure that another node that does the same work, and the one that waits for it, still go on."""
 
 
 class Nodes(Protocol):
@@ -55,6 +52,7 @@ class ArtifactLibrary:
     desk: Desk
     fence: Fence
     nodes: Nodes
+    waking: Waking = field(default_factory=Waking)
     _known: dict[NodeKey, Known] = field(default_factory=dict)
     """Steps that missed the cache, whose results are to be kept."""
     _made: dict[NodeKey, CachedResult] = field(default_factory=dict)
@@ -88,17 +86,13 @@ class ArtifactLibrary:
     async def judge(self, run: Run, plan: Plan, wanted: Judge) -> AsyncIterator[Judged]:
         """Asks the cache, until it says more than to wait."""
         waits = ""
-        for look in count(1):
+        while True:
             answer = await self._answer(run, plan, wanted)
             told = self._judged(wanted.node, answer)
-            if told.verdict is not Verdict.WAIT:
-                yield told
-                return
-            if told.waiting_on != waits:
+            if told.waiting_on != waits or not isinstance(answer, Wait):
                 waits = told.waiting_on
                 yield told
-            await asyncio.sleep(LOOK_SECONDS)
-            if look % LOOKS == 0 and not await again("look who waits", partial(self._goes_on, wanted.node, answer)):
+            if not isinstance(answer, Wait) or not await self._waits(wanted.node, answer.on):
                 return
 
     async def record(self, change: Change, turns: Sequence[Turn]) -> None:
@@ -109,6 +103,11 @@ class ArtifactLibrary:
         over = [node for turn in turns for node in turn.nodes if node.cache.key and node.state in NODE_OVER]
         if over:
             await self._close(change, over)
+
+    def kept(self, turns: Sequence[Turn]) -> None:
+        """Wakes those who wait for what is over."""
+        nodes = [node for turn in turns for node in turn.nodes if node.cache.key and node.state in NODE_OVER]
+        self.waking.wake(NodeKey(node.run, node.path) for node in nodes)
 
     async def _close(self, change: Change, over: Sequence[Node]) -> None:
         keys = {NodeKey(node.run, node.path): node for node in over}
@@ -124,16 +123,21 @@ class ArtifactLibrary:
             self._known.pop(key, None)
             self._made.pop(key, None)
 
-    async def _goes_on(self, node: Node, answer: Answer) -> bool:
+    async def _waits(self, node: Node, on: NodeKey) -> bool:
+        """Waits until another node is over, or it is time to look whether it is; False if this one waits no longer."""
+        woken = await self.waking.is_woken(on, LOOK_SECONDS)
+        return woken or await again("look who waits", partial(self._goes_on, node, on))
+
+    async def _goes_on(self, node: Node, on: NodeKey) -> bool:
         """True if a node still waits. If the one it waits for is over, that one's claim came after its end: it is
         given up here, lest all others wait for ever.
         """
         if await self._is_over(NodeKey(node.run, node.path)):
             return False
-        if isinstance(answer, Wait) and await self._is_over(answer.on):
+        if await self._is_over(on):
             async with self.database.change() as change:
                 await self.fence(change)
-                await self.store.release(change, [answer.on])
+                await self.store.release(change, [on])
         return True
 
     async def _is_over(self, key: NodeKey) -> bool:
@@ -156,7 +160,8 @@ class ArtifactLibrary:
                 return Judged(node.path, Verdict.HIT, trace, outputs, result.results)
             case Miss(known):
                 self._known[key] = known
-                return Judged(node.path, Verdict.MISS, _trace(known, "there is no result that fits"))
+                message = AFRESH if known.question.fresh else "there is no result that fits"
+                return Judged(node.path, Verdict.MISS, _trace(known, message))
             case Wait(known, on):
                 trace = _trace(known, f"{on.run} is about to do the same in {on.node}")
                 return Judged(node.path, Verdict.WAIT, trace, waiting_on=on.run)

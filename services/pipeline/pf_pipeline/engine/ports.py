@@ -75,6 +75,9 @@ class Chronicle(Protocol):
     async def record(self, change: Change, turns: Sequence[Turn]) -> None:
         """Keeps it in the same commit as the turns."""
 
+    def kept(self, turns: Sequence[Turn]) -> None:
+        """The commit came through."""
+
 
 class Language(Protocol):
     """The language, as whoever drives runs needs it."""

@@ -15,10 +15,12 @@ from pf_pipeline.engine.core.words import Turn
 from pf_pipeline.engine.speaking import words_of
 from pf_pipeline.plans.domain import Plan, PlannedStep
 from pf_pipeline.plans.paths import SEPARATOR, component
-from pf_pipeline.runs.domain import Node, Run
+from pf_pipeline.runs.domain import Node, Order, Run
 
 EVERYTHING = "*"
-"""The shelf of all runs of an owner."""
+"""The shelf of all runs of an owner; and, of what is to be done afresh, all nodes."""
+AFRESH = "the run is to do it afresh"
+"""What is said of a node whose result is kept, but not looked for."""
 
 
 def question_of(run: Run, plan: Plan, wanted: Judge | ReadResults) -> Question:
@@ -34,8 +36,14 @@ def question_of(run: Run, plan: Plan, wanted: Judge | ReadResults) -> Question:
         mode=cache.mode or CacheMode.CONTENT,
         inputs={name: tuple(paths.split(SEPARATOR)) if paths else () for name, paths in node.work.inputs.items()},
         scope=dict(_scope(run, planned)),
+        fresh=is_fresh(run.order, node),
         max_expired_time=FOR_EVER if cache.max_expired_time is None else cache.max_expired_time,
     )
+
+
+def is_fresh(order: Order, node: Node) -> bool:
+    """True of a node that is to be done, whatever the cache has."""
+    return not {EVERYTHING, node.path, node.name}.isdisjoint(order.fresh)
 
 
 def shelf_of(run: Run, plan: Plan, planned: PlannedStep) -> Shelf:

@@ -43,6 +43,11 @@ class Announcing:
             await self.store.add(change, notices)
 
 
+    def kept(self, turns: Sequence[Turn]) -> None:
+        """The commit came through."""
+        self.other.kept(turns)
+
+
 @dataclass(frozen=True, slots=True)
 class FileSecrets:
     """Fulfils `Secrets` of notices: they lie in files of the main filesystem, which the owner of the run can read."""

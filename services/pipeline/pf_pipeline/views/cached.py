@@ -8,6 +8,7 @@ from paddleflow.pipeline.v1 import run_pb2
 from pf_pipeline.artifacts.domain import CachedResult, NodeKey
 from pf_pipeline.artifacts.explanations import nearest
 from pf_pipeline.documents.model import CacheShare
+from pf_pipeline.engine.questions import AFRESH
 from pf_pipeline.plans.domain import PlannedStep
 from pf_pipeline.runs.domain import Node
 
@@ -27,7 +28,9 @@ def explained(node: Node, planned: PlannedStep, candidates: Sequence[CachedResul
         return None
     told = run_pb2.CacheExplanation(hit=bool(trace.run), message=_message(node), key=trace.key)
     before = [result for result in candidates if _is_earlier(result, node)]
-    found = nearest(str(trace.parts.get("explanation", "{}")), before) if trace.key and not trace.run else None
+    # What is done afresh is compared with nothing.
+    is_missed = bool(trace.key) and not trace.run and trace.message != AFRESH
+    found = nearest(str(trace.parts.get("explanation", "{}")), before) if is_missed else None
     if found is not None:
         result, differences = found
         told.nearest = result.id
@@ -35,7 +38,7 @@ def explained(node: Node, planned: PlannedStep, candidates: Sequence[CachedResul
             run_pb2.CacheDifference(what=each.what, before=each.before, now=each.now) for each in differences[:MOST]
         )
         told.message += f"; most like it is {result.id} of {result.made_by.run}, {_amount(len(differences))}"
-    elif trace.key and not trace.run:
+    elif is_missed:
         told.message += f"; {_WHOSE[planned.cache.share or CacheShare.SOURCE]} has a result of this step"
     return told
 

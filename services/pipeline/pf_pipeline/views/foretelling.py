@@ -9,7 +9,7 @@ from enum import StrEnum
 from paddleflow.problems import Problem
 from pf_pipeline.artifacts.judging import Hit, Judging, Miss, Unknown
 from pf_pipeline.engine.core.happening import Judge, Judged, Verdict
-from pf_pipeline.engine.questions import question_of
+from pf_pipeline.engine.questions import AFRESH, is_fresh, question_of
 from pf_pipeline.plans.domain import Plan
 from pf_pipeline.runs.domain import CacheTrace, Node, Run
 from pf_pipeline.views.dry_words import is_known
@@ -43,13 +43,14 @@ class Foretelling:
 
     async def foretell(self, run: Run, plan: Plan, wanted: Sequence[Judge]) -> Sequence[Foretold]:
         """What it would say of each step, in their order."""
-        known = [each for each in wanted if depends_on(each.node) == ""]
+        afresh = {each.node.path: _afresh(each.node) for each in wanted if is_fresh(run.order, each.node)}
+        known = [each for each in wanted if depends_on(each.node) == "" and each.node.path not in afresh]
         questions = [question_of(run, plan, each) for each in known]
         try:
             answers = await self._judging.foresee(questions) if questions else []
         except Problem as problem:
-            return [_unknown(each.node, problem.message) for each in wanted]
-        found = {each.node.path: _told(each.node, answer) for each, answer in zip(known, answers, strict=True)}
+            return [afresh.get(each.node.path) or _unknown(each.node, problem.message) for each in wanted]
+        found = afresh | {each.node.path: _told(each.node, answer) for each, answer in zip(known, answers, strict=True)}
         return [found.get(each.node.path) or _unknown(each.node, depends_on(each.node)) for each in wanted]
 
 
@@ -77,6 +78,10 @@ def _told(node: Node, answer: Hit | Miss | Unknown) -> Foretold:
             return Foretold(Prediction.MISS, "there is no result that fits", _missed(node))
         case Unknown(_, message):
             return _unknown(node, message)
+
+
+def _afresh(node: Node) -> Foretold:
+    return Foretold(Prediction.OFF, AFRESH, _missed(node))
 
 
 def _unknown(node: Node, message: str) -> Foretold:

@@ -14,7 +14,7 @@ from pf_pipeline.owners import Owner
 from pf_pipeline.plans.domain import Plan, Planned, PlannedStep
 from pf_pipeline.plans.planning import accepted
 from pf_pipeline.runs.convert import node_message
-from pf_pipeline.runs.domain import Executor, Node, Order
+from pf_pipeline.runs.domain import Node, Order
 from pf_pipeline.runs.states import NODE_GOOD, NodeState
 from pf_pipeline.runs.taking import request_of
 from pf_pipeline.views.dry_words import ITEM
@@ -46,7 +46,7 @@ class Planning:
         """What a run would do."""
         rehearsal = await self.rehearsing.rehearsed(owner, order, plan, self.clock.now())
         told = run_pb2.PlanRunResponse(document=await asyncio.to_thread(_document, order))
-        teller = _Teller(rehearsal, order, plan, hinges_of(rehearsal.nodes, rehearsal.foretold))
+        teller = _Teller(rehearsal, plan, hinges_of(rehearsal.nodes, rehearsal.foretold))
         left = MOST_BYTES - len(told.document)
         for node in sorted(rehearsal.nodes.values(), key=place_of):
             message = teller.message(node)
@@ -77,7 +77,6 @@ class _Teller:
     """Tells of each node what would become of it."""
 
     rehearsal: Rehearsal
-    order: Order
     plan: Plan
     hinges: Hinges
 
@@ -108,14 +107,12 @@ class _Teller:
             return foretold.prediction, foretold.message
         if not isinstance(planned, PlannedStep) or node.state is not NodeState.SUCCEEDED:
             return Prediction.NONE, "" if node.state in NODE_GOOD else node.message
-        return Prediction.OFF, _why_off(self.order, planned)
+        return Prediction.OFF, _why_off(planned)
 
 
-def _why_off(order: Order, planned: PlannedStep) -> str:
+def _why_off(planned: PlannedStep) -> str:
     if not planned.cache.enable:
         return "`cache.enable` is not set for it"
     if not planned.command:
         return "it has no command"
-    if order.executor is not Executor.JOBS:
-        return "the run is not to run any command"
-    return "the run is to do it afresh"
+    return "the run is not to run any command"

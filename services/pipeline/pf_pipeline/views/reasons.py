@@ -241,11 +241,8 @@ def _cache(facts: Facts) -> Iterator[str]:
     asked = node.cache.key or node.cache.message
     if asked or not isinstance(planned, PlannedStep) or not node.attempt or node.state is NodeState.PENDING:
         return
-    fresh = facts.run.order.fresh
     if not planned.cache.enable:
         yield "its result is not cached: `cache.enable` is not set for it"
-    elif {"*", node.path, node.name} & set(fresh):
-        yield "the cache was not asked: the run was to do it afresh"
 
 
 def _some(names: Sequence[str]) -> str:

@@ -190,3 +190,5 @@ def note(member: Member, ended: Node) -> None:
         member.first = ended
     if ended.state is NodeState.SUCCEEDED and ended.work.outputs:
         member.outputs[ended.iteration] = ended.work.outputs
+    if ended.state is NodeState.SUCCEEDED and ended.results:
+        member.results[ended.iteration] = ended.results

@@ -10,6 +10,7 @@ from pf_pipeline.engine.core.words import Scope, Sibling, Turn
 from pf_pipeline.plans.domain import PlannedStep
 from pf_pipeline.plans.resolving import constants
 from pf_pipeline.runs.domain import Node, NodeWork
+from pf_pipeline.runs.states import NodeState
 
 NO_WORK = NodeWork()
 
@@ -25,15 +26,28 @@ def sibling(member: Member) -> Sibling:
     """What others can refer to of a component."""
     first = member.first
     parameters = first.work.parameters if first else constants(member.planned)
-    return Sibling(parameters, {**_defaults(member), **(first.results if first else {})}, lambda: joined(member))
+    told = member.told or _results(member)
+    if member.state is not NodeState.PENDING:
+        # Each iteration of another loop may ask a loop of many.
+        member.told = told
+    return Sibling(parameters, told, lambda: joined(member))
 
 
-def _defaults(member: Member) -> Mapping[str, Value]:
-    """Small results as they are where nobody wrote them."""
+def _results(member: Member) -> Mapping[str, Value]:
+    """Small results of a component that is over; those of a loop are lists, in the order of its iterations."""
     planned = member.planned
     if not isinstance(planned, PlannedStep):
         return {}
-    return {name: result.default for name, result in planned.results.items() if result.default is not None}
+    found = {name: _written(member, name, result.default) for name, result in planned.results.items()}
+    if member.is_loop:
+        return found
+    return {name: values[0] for name, values in found.items() if values}
+
+
+def _written(member: Member, name: str, default: Value | None) -> tuple[Value, ...]:
+    """A small result of each iteration; its default where nobody wrote it. Those that have neither are left out."""
+    values = (member.results.get(at, {}).get(name, default) for at in range(member.total or int(not member.is_loop)))
+    return tuple(value for value in values if value is not None)
 
 
 def joined(member: Member) -> Mapping[str, str]:

@@ -92,6 +92,10 @@ class Member:
     """The first iteration, once it has begun."""
     outputs: dict[int, Mapping[str, str]] = field(default_factory=dict)
     """Output artifacts of iterations that are over."""
+    results: dict[int, Mapping[str, Value]] = field(default_factory=dict)
+    """Small results of iterations that are over."""
+    told: Mapping[str, Value] | None = None
+    """All of them as others see them; None: nobody has asked since it was over."""
     state: NodeState = NodeState.PENDING
 
     @property
@@ -121,6 +125,8 @@ class Live:
     stage: Stage
     slot: bool = False
     """It has one of the slots of the run, and the semaphores that it needs."""
+    judged: bool = False
+    """The cache has said, while it had no slot, that its work is to be done by it."""
     due: datetime | None = None
     """When it has waited long enough: for an approval, for its next try."""
     frame: Frame | None = None

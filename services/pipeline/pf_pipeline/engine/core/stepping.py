@@ -47,10 +47,8 @@ def take_turn(state: State, live: Live) -> str:
 
 
 def _asks_cache(state: State, live: Live, planned: PlannedStep) -> bool:
-    fresh, path = state.run.order.fresh, live.node.path
-    named = "*" in fresh or path in fresh or planned.name in fresh
-    first = live.node.attempt == 0
-    return bool(planned.cache.enable) and bool(planned.command) and first and not named and _runs_jobs(state)
+    first = live.node.attempt == 0 and not live.judged
+    return bool(planned.cache.enable) and bool(planned.command) and first and _runs_jobs(state)
 
 
 def _runs_jobs(state: State) -> bool:
@@ -67,9 +65,14 @@ def judged(state: State, live: Live, told: Judged) -> None:
             count(state, cached=1)
             begin_run(state)
             ending.end(state, live, NodeState.SUCCEEDED, told.trace.message)
-        case Verdict.MISS:
+        case Verdict.MISS if live.slot:
             launch(state, live)
+        case Verdict.MISS:
+            live.judged = True
+            opening.line_up(state, live)
         case Verdict.WAIT:
+            # The other one may need its slot: to be tried again.
+            ending.put_back(state, live)
             keep(state, live, waiting=Waiting.CACHE, waiting_on=(told.waiting_on,))
         case Verdict.FAIL:
             ending.end(state, live, NodeState.FAILED, told.trace.message)
