@@ -53,7 +53,8 @@ def is_well(world: World) -> None:
 @settings(max_examples=300)
 @given(PLANS, st.integers(0, 2**32), st.floats(0, 0.5))
 def test_runs_end_as_the_rules_say_whatever_is_lost(plan: Plan, seed: int, crashes: float) -> None:
-    world = World(plan, lambda node: fate(seed, node), CONTENTS, chance=random.Random(seed), pieces=seed % 2 == 1, losses=crashes / 4)
+    chance, pieces = random.Random(seed), seed % 2 == 1
+    world = World(plan, lambda node: fate(seed, node), CONTENTS, chance=chance, pieces=pieces, losses=crashes / 4)
     world.begin()
     for _ in range(10_000):
         if world.over:
