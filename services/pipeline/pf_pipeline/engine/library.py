@@ -31,7 +31,7 @@ from pf_pipeline.runs.store import Turn
 LARGEST_RESULT = 64 * 2**10
 """Bytes of a small result."""
 LOOK_SECONDS = 5.0
-"""After so many it is made sure that another node that does the same work, and the one that waits for it, still go on."""
+"""After so many it is made sure that another node with the same work, and the one that waits for it, still go on."""
 
 
 class Nodes(Protocol):

@@ -42,7 +42,6 @@ class Announcing:
         if notices:
             await self.store.add(change, notices)
 
-
     def kept(self, turns: Sequence[Turn]) -> None:
         """The commit came through."""
         self.other.kept(turns)
