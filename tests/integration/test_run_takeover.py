@@ -147,7 +147,7 @@ async def nothing_is_stopped_that_somebody_else_drives(world: World) -> None:
 
 
 async def nothing_is_written_by_who_was_overtaken(world: World) -> None:
-    """Stands still about to commit what happened to a run; and leads again when the other one dies."""
+    """Stands still about to commit what happened to a run; and leads again when the other one stands still."""
     old = await until_led(world.made)
     heir = 1 - old
     document = run_documents.text({"entry_points": {"one": {"command": run_documents.line(world.made.filesystem)}}})
@@ -156,10 +156,11 @@ async def nothing_is_written_by_who_was_overtaken(world: World) -> None:
     assert (await world.over(world.runs[-1], heir)).state == SUCCEEDED
     stopped.send(signal.SIGCONT)
     await asyncio.sleep(SETTLED)
-    world.made.instances[heir].kill()
+    world.made.instances[heir].send(signal.SIGSTOP)
     await until_led(world.made, by=old)
     id_ = await world.create(document, old)
     assert (await world.over(id_, old)).state == SUCCEEDED
+    world.made.instances[heir].send(signal.SIGCONT)
 
 
 async def who_is_deleted_runs_nothing(world: World, *, another: bool) -> None:
