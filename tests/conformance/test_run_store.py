@@ -265,7 +265,7 @@ async def test_a_run_is_forgotten_with_all_that_belongs_to_it(kept: Kept) -> Non
     assert (await store.loops(view, run.id), list(await store.happenings(view, run.id, 0, 10))) == ({}, [])
     assert list(await store.wishes(view, 0, 10)) == []
     assert await store.node(view, other.id, NODE.path) is not None
-    assert list(await store.leavings(view, 10)) == [leaving]
+    assert list(await store.leavings(view, "", 10)) == [leaving]
     async with database.change() as change:
         await store.clear(change, [run.id])
-    assert list(await store.leavings(view, 10)) == []
+    assert list(await store.leavings(view, "", 10)) == []

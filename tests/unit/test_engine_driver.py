@@ -26,7 +26,7 @@ from pf_pipeline.plans.domain import Plan, PlannedStep
 from pf_pipeline.runs.domain import Executor, Node, NodeFilter, Order, Run, Wanted
 from pf_pipeline.runs.memory import MemoryRunStore
 from pf_pipeline.runs.service import Runs
-from pf_pipeline.runs.states import NodeState, RunState
+from pf_pipeline.runs.states import RUN_OVER, NodeState, RunState
 from pf_pipeline.runs.store import BEGINNING, Turn, run_lock
 from support.plain_words import PlainWords
 from support.stored_runs import NoTraces
@@ -75,11 +75,17 @@ class Hands:
         await asyncio.Event().wait()
 
 
+@dataclass
 class Chronicle:
-    """Fulfils `Chronicle`: nothing else is kept."""
+    """Fulfils `Chronicle`: knows which runs were over."""
 
-    async def record(self, _change: Change, _turns: Sequence[Turn]) -> None:
-        """There is nothing."""
+    over: list[str] = field(default_factory=list)
+    clumsy: bool = False
+
+    async def record(self, _change: Change, turns: Sequence[Turn]) -> None:
+        self.over += [turn.run.id for turn in turns if turn.run.life.state in RUN_OVER]
+        if self.clumsy:
+            raise TypeError("nobody knows what else to keep")
 
     def kept(self, _turns: Sequence[Turn]) -> None:
         """There is nothing."""
@@ -112,6 +118,7 @@ class World:
     database: MemoryDatabase = field(default_factory=lambda: MemoryDatabase(encode=encode, clock=SystemClock()))
     store: Store = field(default_factory=Store)
     inbox: Inbox = field(default_factory=Inbox)
+    chronicle: Chronicle = field(default_factory=Chronicle)
 
     def __post_init__(self) -> None:
         self.hands = Hands(self.inbox.put)
@@ -122,7 +129,7 @@ class World:
             keeping=self.keeping,
             executors={Executor.JOBS: self.hands},
             library=cast("Library", None),
-            chronicle=Chronicle(),
+            chronicle=self.chronicle,
             fence=free,
             epoch=1,
             clock=SystemClock(),
@@ -172,6 +179,19 @@ async def test_a_run_that_cannot_be_driven_fails_and_holds_up_nobody(world: Worl
     assert broken.life.message.startswith("a fault of the service: ")
     assert not await world.store.wishes(world.database.newest, 0, 10)
     assert all(node.state is not NodeState.PENDING for node in await world.nodes(broken.id))
+
+
+@pytest.mark.parametrize("document", ["refused", "faulty", "clumsy", "unwritable"])
+async def test_what_is_kept_beside_is_kept_of_a_run_that_is_given_up(world: World, document: str) -> None:
+    id_ = await world.run(document)
+    await world.drive(id_)
+    assert world.chronicle.over == [id_]
+
+
+async def test_a_run_is_given_up_also_if_nothing_can_be_kept_beside(world: World) -> None:
+    world.chronicle.clumsy = True
+    (run,) = await world.drive(await world.run())
+    assert (run.life.state, run.life.message[:23]) == (RunState.FAILED, "a fault of the service:")
 
 
 async def test_a_run_that_is_given_up_leaves_no_job_and_no_semaphore(world: World) -> None:

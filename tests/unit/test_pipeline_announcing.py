@@ -21,24 +21,15 @@ from pf_pipeline.peers_grpc.commands import job_of, owner_of
 from pf_pipeline.runs.domain import Executor, Order, Run, RunLife
 from pf_pipeline.runs.states import RunState
 from pf_pipeline.runs.store import Turn
-from pf_pipeline.runs.taking import Plans
 from support.hand_clock import HandClock
 from support.owners import Everybody
 
-DOCUMENT = """
-name: train
-docker_env: x
-notify:
-- webhook: https://example.com/hook
-- command: echo over
-entry_points:
-  a: {command: "true"}
-"""
+RECEIVERS = ({"webhook": "https://example.com/hook"}, {"command": "echo over"})
 NOW = datetime(2024, 5, 6, tzinfo=UTC)
 RUN = Run(
     id="run-000007",
     owner="alice",
-    order=Order(name="train", document=DOCUMENT, filesystem_id="fs-alice-data"),
+    order=Order(name="train", filesystem_id="fs-alice-data", notify=RECEIVERS),
     life=RunLife(create_time=NOW, state=RunState.SUCCEEDED, finish_time=NOW),
 )
 NOTICE = Notice(
@@ -62,6 +53,9 @@ class Recorded:
     async def record(self, change: Change, turns: Sequence[Turn]) -> None:
         self.turns += turns
 
+    def kept(self, turns: Sequence[Turn]) -> None:
+        """Nobody asks for that."""
+
 
 @dataclass
 class OneFile:
@@ -83,7 +77,7 @@ def no_events(event: object) -> Fact:
 
 async def announced(run: Run) -> list[Notice]:
     database, store, recorded = MemoryDatabase(encode=no_events, clock=HandClock()), MemoryNoticeStore(), Recorded()
-    announcing = Announcing(other=recorded, store=store, plans=Plans())
+    announcing = Announcing(other=recorded, store=store)
     async with database.change() as change:
         await announcing.record(change, [Turn(run=run)])
     assert [turn.run for turn in recorded.turns] == [run]

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import pytest
 
-from paddleflow.problems import PermissionDenied, UserNotFound
+from paddleflow.problems import PermissionDenied, Unavailable, UserNotFound
 from pf_kit.changes import UNBORN
 from pf_kit.memory import MemoryDatabase
 from pf_pipeline.artifacts.memory import MemoryArtifactStore
@@ -103,3 +103,11 @@ async def test_what_was_passed_over_is_on_record_even_without_an_order(site: Sit
     (run,) = await site.store.runs(site.database.newest, [id_])
     assert (run.life.state, run.life.message, run.order.name) == (RunState.SKIPPED, "it expired", "schedule_000001")
     assert await site.made.failed(site.database.newest, [id_, "run-999999"]) == ["run-999999"]
+
+
+async def test_no_more_is_kept_of_schedules_than_is_needed(site: Site) -> None:
+    schedules = [a_schedule(f"schedule-{number:06d}") for number in range(1001)]
+    await site.made.refusals(schedules)
+    assert len(await site.make(*schedules[1:])) == 1000
+    with pytest.raises(Unavailable):
+        await site.make(schedules[0])

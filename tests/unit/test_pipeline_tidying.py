@@ -36,7 +36,8 @@ async def free(_change: Change) -> None:
     """Nobody else drives."""
 
 
-async def test_who_does_not_answer_holds_nobody_up() -> None:
+async def left(*filesystems: str, steps: int) -> Sequence[str]:
+    """Where artifacts are left after some steps, of runs in these filesystems."""
     database, store = MemoryDatabase(encode=no_facts, clock=SystemClock()), MemoryRunStore()
     tidying = Tidying(
         database=database,
@@ -47,8 +48,17 @@ async def test_who_does_not_answer_holds_nobody_up() -> None:
         clock=SystemClock(),
         kept=timedelta(days=1),
     )
+    leavings = [Leaving(f"run-{at:06d}", "ada", filesystem, "folder") for at, filesystem in enumerate(filesystems)]
     async with database.change() as change:
-        where = enumerate(("silent", "gone", "disk"))
-        await store.leave(change, [Leaving(f"run-{at}", "ada", filesystem, "folder") for at, filesystem in where])
-    await tidying.step()
-    assert [leaving.filesystem_id for leaving in await store.leavings(database.newest, 10)] == ["silent"]
+        await store.leave(change, leavings)
+    for _ in range(steps):
+        await tidying.step()
+    return [leaving.filesystem_id for leaving in await store.leavings(database.newest, "", 1000)]
+
+
+async def test_who_does_not_answer_holds_nobody_up() -> None:
+    assert await left("silent", "gone", "disk", steps=1) == ["silent"]
+
+
+async def test_many_who_do_not_answer_hold_nobody_up() -> None:
+    assert await left(*["silent"] * 60, "disk", steps=2) == ["silent"] * 60

@@ -165,9 +165,8 @@ def _with_handlers(plan_: Plan, whens: Sequence[HandlerWhen]) -> Plan:
 def test_each_component_of_what_a_run_has_come_to_is_told_once(
     plan_: Plan, seed: int, crashes: float, size: int, stop: int
 ) -> None:
-    asyncio.run(
-        _live(Kept(World(plan_, lambda node: fate(seed, node), CONTENTS, random.Random(seed))), crashes, size, stop)
-    )
+    world = World(plan_, lambda node: fate(seed, node), CONTENTS, chance=random.Random(seed))
+    asyncio.run(_live(Kept(world), crashes, size, stop))
 
 
 async def _live(kept: Kept, crashes: float, size: int, stop: int) -> None:

@@ -16,7 +16,11 @@ from random import SystemRandom
 from grpc import aio
 
 from paddleflow.channel import open_channel
+from paddleflow.common.v1 import event_pb2_grpc
 from paddleflow.pipeline.v1 import artifact_pb2_grpc, pipeline_pb2_grpc, run_pb2_grpc, schedule_pb2_grpc
+from pf_kit.bus.consumer import Consumer
+from pf_kit.bus.source import GrpcEventSource
+from pf_kit.bus.stream import RedisStream, open_redis
 from pf_kit.ground import Ground, Identity, MemberGround, candidate, chores, joined, member_service
 from pf_kit.leases import Lease
 from pf_kit.lifecycle import Loops, Program, Stop, serve
@@ -47,7 +51,7 @@ from pf_pipeline.engine.tidying import Tidying
 from pf_pipeline.exports.exporting import exported
 from pf_pipeline.joints.documents import RunDocuments
 from pf_pipeline.joints.events import encode
-from pf_pipeline.joints.leaving import Belongings, Leaving, OwnedPipelines, OwnedRuns, OwnedSchedules
+from pf_pipeline.joints.leaving import Belongings, Leaving, OwnedPipelines, OwnedRuns, OwnedSchedules, UserEvents
 from pf_pipeline.joints.notices import Announcing, FileSecrets
 from pf_pipeline.joints.schedules import PipelineUses, ScheduledPipelines, ScheduledRuns
 from pf_pipeline.joints.showing import RunViews
@@ -93,6 +97,8 @@ from pf_pipeline.views.planning import Planning
 from pf_pipeline.views.rehearsing import Rehearsing
 
 NAME = "pipeline"
+USERS = "queue"
+"""The service that keeps users, and tells of them."""
 DRIVING = "driving"
 """The lease of the instance that drives runs."""
 TICKING = "ticking"
@@ -337,7 +343,7 @@ async def _drive(settings: PipelineSettings, parts: Parts, leads: Callable[[], b
             Executor.NOTHING: NothingExecutor(inbox.put),
         },
         library=library,
-        chronicle=Announcing(other=library, store=parts.notices, plans=parts.plans),
+        chronicle=Announcing(other=library, store=parts.notices),
         fence=hold,
         epoch=lease.fence,
         clock=ground.clock,
@@ -352,11 +358,21 @@ async def _drive(settings: PipelineSettings, parts: Parts, leads: Callable[[], b
         clock=ground.clock,
         kept=settings.kept_runs,
     )
-    leaving = Leaving(parts.users, _belongings(parts, hold))
+    left = asyncio.Event()
+    leaving = Leaving(parts.users, _belongings(parts, hold), left)
     async with asyncio.TaskGroup() as group:
+        group.create_task(_users(settings, parts, UserEvents(hold, left)).run())
         group.create_task(driver.run())
         group.create_task(tidying.run())
         group.create_task(leaving.run())
+
+
+def _users(settings: PipelineSettings, parts: Parts, handler: UserEvents) -> Consumer[None]:
+    """Hears of users who are deleted."""
+    ground, base = parts.ground, parts.base
+    owner = GrpcEventSource(event_pb2_grpc.EventServiceStub(base.users), base.member.token.metadata)
+    bus = RedisStream(open_redis(settings.redis.reveal()), USERS)
+    return Consumer(NAME, USERS, ground.database, bus, owner, handler, ground.clock)
 
 
 def _belongings(parts: Parts, hold: Fence) -> Sequence[Belongings]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from paddleflow.problems import Problem
 from pf_kit.clock import Clock
-from pf_kit.unit import Database
+from pf_kit.unit import Change, Database
 from pf_pipeline.engine.core.happening import (
     Asked,
     Broken,
@@ -52,6 +52,8 @@ LONGEST_FAULT = 500
 """Characters of it that are told."""
 Happened: TypeAlias = "Mapping[str, Sequence[Event]]"
 """By run."""
+Record: TypeAlias = "Callable[[Change, Sequence[Turn]], Awaitable[None]]"
+"""Keeps what else there is of runs."""
 Work: TypeAlias = "tuple[str, Coroutine[Any, Any, None]]"
 """What a run wants to be done."""
 
@@ -160,20 +162,29 @@ class Driver:
             return []
 
     async def _give_up(self, id_: str, events: Sequence[Event], fault: Exception) -> Sequence[Work]:
-        """Ends a run that cannot be driven. Its claims and its notices go with what nobody can make of it."""
+        """Ends a run that cannot be driven."""
         logger.error("a run is given up", extra={"run": id_}, exc_info=fault)
         given = await self.keeping.given_up(id_, f"a fault of the service: {repr(fault)[:LONGEST_FAULT]}")
         if given is None:
             return []
         turn = Turn(run=given.run, nodes=given.nodes, happenings=[given.happening], heard=_heard(events))
-        async with self.database.change(run_lock(id_)) as change:
-            await self.fence(change)
-            for run in await self.store.save(change, [turn]):
-                change.emit(RunChanged(run))
+        try:
+            await self._keep_end(turn, self.chronicle.record)
+        except FAULTS:
+            logger.exception("what else is kept of a run that is given up is lost", extra={"run": id_})
+            await self._keep_end(turn, _not_at_all)
+        self.chronicle.kept([turn])
         self._taken.difference_update(turn.heard)
         self._told.pop(id_, None)
         ends = [End(given.run, halt, self.epoch) for halt in given.halts]
         return [(id_, self.executors[given.run.order.executor].end(ends))] if ends else []
+
+    async def _keep_end(self, turn: Turn, record: Record) -> None:
+        async with self.database.change(run_lock(turn.run.id)) as change:
+            await self.fence(change)
+            for run in await self.store.save(change, [turn]):
+                change.emit(RunChanged(run))
+            await record(change, [turn])
 
     def _is_told(self, run: Run) -> bool:
         """True if others are to hear of a change: of each state, and of how many steps stand where now and then."""
@@ -237,6 +248,10 @@ class Driver:
             await asyncio.sleep(TICK_SECONDS)
             for id_ in self.keeping.waiting():
                 self.inbox.put(id_, Passed())
+
+
+async def _not_at_all(_change: Change, _turns: Sequence[Turn]) -> None:
+    """Keeps nothing else of a run."""
 
 
 def _heard(events: Sequence[Event]) -> Sequence[int]:

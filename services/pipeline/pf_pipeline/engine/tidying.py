@@ -24,7 +24,7 @@ PAUSE_SECONDS = 2.0
 BATCH = 50
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Tidying:
     """What is done for runs that are over, by the instance that drives runs."""
 
@@ -36,6 +36,10 @@ class Tidying:
     clock: Clock
     kept: timedelta
     """How long a run is kept when it is over."""
+    _last: str = ""
+    """The run whose artifacts were looked at last: those of filesystems that do not answer are not looked at again
+    before all others were.
+    """
 
     async def run(self) -> None:
         """Goes on until it is cancelled."""
@@ -53,11 +57,14 @@ class Tidying:
             async with self.database.change(*(run_lock(run.id) for run in expired)) as change:
                 await self.fence(change)
                 await self.runs.forget(change, expired)
-        for leaving in await self.store.leavings(self.database.newest, BATCH):
-            if await self._is_gone(leaving):
-                async with self.database.change() as change:
-                    await self.fence(change)
-                    await self.store.clear(change, [leaving.run])
+        leavings = await self.store.leavings(self.database.newest, self._last, BATCH)
+        self._last = leavings[-1].run if len(leavings) == BATCH else ""
+        # At once: who does not answer is waited for once, and not once for each.
+        gone = await asyncio.gather(*map(self._is_gone, leavings))
+        if cleared := [leaving.run for leaving, is_gone in zip(leavings, gone, strict=True) if is_gone]:
+            async with self.database.change() as change:
+                await self.fence(change)
+                await self.store.clear(change, cleared)
 
     async def _is_gone(self, leaving: Leaving) -> bool:
         """True if there is nothing left, or nothing that could be removed: its filesystem may be gone."""

@@ -18,7 +18,6 @@ from pf_pipeline.peers_grpc.users import require_there
 from pf_pipeline.runs.domain import Executor
 from pf_pipeline.runs.states import RUN_OVER
 from pf_pipeline.runs.store import Turn
-from pf_pipeline.runs.taking import Plans
 
 LONGEST_SECRET = 4096
 """Bytes."""
@@ -30,7 +29,6 @@ class Announcing:
 
     other: Chronicle
     store: NoticeStore
-    plans: Plans
 
     async def record(self, change: Change, turns: Sequence[Turn]) -> None:
         """Keeps it in the same commit as the turns."""
@@ -38,7 +36,7 @@ class Announcing:
         over = [turn.run for turn in turns if turn.run.life.state in RUN_OVER]
         # What runs nothing is only tried, and nobody waits for it.
         real = [run for run in over if run.order.executor is not Executor.NOTHING]
-        notices = [notice for run in real for notice in notices_of(run, self.plans.plan(run.order).notify)]
+        notices = [notice for run in real for notice in notices_of(run, run.order.notify)]
         if notices:
             await self.store.add(change, notices)
 

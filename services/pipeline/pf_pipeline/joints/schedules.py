@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from paddleflow.problems import Problem, UserNotFound
+from paddleflow.problems import Problem, Unavailable, UserNotFound
 from pf_kit.principal import Principal
 from pf_kit.unit import Change, View
 from pf_pipeline.engine.trying import LASTING
@@ -27,6 +27,8 @@ from pf_pipeline.schedules.store import ScheduleStore
 
 AT_ONCE = 16
 """Orders that are made at one time."""
+MOST_ORDERS = 1000
+"""Schedules of which it is known what they run, those asked about last: many more than are settled at once."""
 WITHOUT_RESULT = frozenset({RunState.FAILED, RunState.TERMINATED})
 
 
@@ -54,10 +56,16 @@ class ScheduledRuns:
                 if isinstance(made, Problem):
                     refused[schedule.id] = made
                 else:
+                    # The last ones come last.
+                    self._orders.pop(schedule.id, None)
                     self._orders[schedule.id] = replace(made, schedule_id=schedule.id, title=schedule.name)
+        for id_ in list(self._orders)[: max(0, len(self._orders) - MOST_ORDERS)]:
+            del self._orders[id_]
         return refused
 
     async def make(self, change: Change, wanted: Sequence[Wanted]) -> Sequence[str]:
+        if missing := [each.schedule.id for each in wanted if each.schedule.id not in self._orders]:
+            raise Unavailable(f"it is to be asked anew what {missing[0]} runs; try again")
         orders = [(each.schedule.whose, self._order_of(each)) for each in wanted]
         return [run.id for run in await self.runs.create_all(change, orders)]
 

@@ -83,6 +83,8 @@ class Order:
     """None: that of the document."""
     executor: Executor = Executor.JOBS
     fresh: tuple[str, ...] = ()
+    notify: tuple[Mapping[str, object], ...] = ()
+    """Who is to be told of the end, as the document says; known also if nothing can be made of that any more."""
     """Paths of nodes that take nothing from the cache; `*`: none does."""
     schedule_id: str = ""
     scheduled_time: datetime | None = None

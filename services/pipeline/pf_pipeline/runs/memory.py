@@ -141,9 +141,9 @@ class MemoryRunStore:
     async def leave(self, change: Change, leavings: Sequence[Leaving]) -> None:
         tables(change).table("leavings").update({each.run: each for each in leavings})
 
-    async def leavings(self, view: View, limit: int) -> Sequence[Leaving]:
+    async def leavings(self, view: View, after: str, limit: int) -> Sequence[Leaving]:
         found: dict[str, Leaving] = tables(view).table("leavings")
-        return [found[run] for run in sorted(found)][:limit]
+        return [found[run] for run in sorted(found) if run > after][:limit]
 
     async def clear(self, change: Change, runs: Collection[str]) -> None:
         for run in runs:

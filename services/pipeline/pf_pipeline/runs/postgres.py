@@ -188,8 +188,8 @@ class PostgresRunStore:
         values = [(each.run, each.owner, each.filesystem_id, each.path) for each in leavings]
         await rows(change).execute(self._sql["leave"], *_columns(values, 4))
 
-    async def leavings(self, view: View, limit: int) -> Sequence[Leaving]:
-        return [Leaving(*row.values()) for row in await rows(view).fetch(self._sql["leavings"], limit)]
+    async def leavings(self, view: View, after: str, limit: int) -> Sequence[Leaving]:
+        return [Leaving(*row.values()) for row in await rows(view).fetch(self._sql["leavings"], after, limit)]
 
     async def clear(self, change: Change, runs: Collection[str]) -> None:
         await rows(change).execute(self._sql["clear"], list(runs))

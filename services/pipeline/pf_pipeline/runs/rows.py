@@ -66,6 +66,7 @@ def order_of(found: Fields) -> Order:
         "strategy": Strategy(found["strategy"]) if found["strategy"] else None,
         "executor": Executor(found["executor"]),
         "fresh": tuple(found["fresh"]),
+        "notify": tuple(found.get("notify", ())),
         **_times(found, "scheduled_time"),
     }
     return Order(**fields)

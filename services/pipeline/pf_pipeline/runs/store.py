@@ -119,8 +119,8 @@ class RunStore(Protocol):
     async def leave(self, change: Change, leavings: Sequence[Leaving]) -> None:
         """Keeps what is to be removed of runs that are forgotten."""
 
-    async def leavings(self, view: View, limit: int) -> Sequence[Leaving]:
-        """What is still to be removed."""
+    async def leavings(self, view: View, after: str, limit: int) -> Sequence[Leaving]:
+        """What is still to be removed of runs with ids after one, by id."""
 
     async def clear(self, change: Change, runs: Collection[str]) -> None:
         """Notes that it is removed."""

@@ -118,6 +118,7 @@ class Taking:
             strategy=draft.strategy,
             executor=draft.executor,
             fresh=draft.fresh,
+            notify=tuple(made.notify),
         )
         return order, await asyncio.to_thread(self._plans.plan, order)
 

@@ -216,7 +216,7 @@ select * from unnest($1::text[], $2::text[], $3::text[], $4::text[])
 on conflict (run) do nothing
 
 -- leavings --
-select run, owner, filesystem, path from leavings order by run limit $1
+select run, owner, filesystem, path from leavings where run > $1 order by run limit $2
 
 -- clear --
 delete from leavings where run = any ($1)
