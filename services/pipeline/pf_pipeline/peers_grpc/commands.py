@@ -56,8 +56,7 @@ def job_of(notice: Notice) -> spec_pb2.JobSpec:
 
 
 def owner_of(notice: Notice) -> job_pb2.JobOwner:
-    """What the job is part of: nothing but the notice, which knows no epochs."""
-    key = f"notice/{notice.id}"
-    owner = job_pb2.JobOwner(key=key, scope=key, epoch=0)
+    """What the job is part of. Nobody takes notices over, so they have no epochs."""
+    owner = job_pb2.JobOwner(key=f"notice/{notice.id}", scope="notices", epoch=0)
     owner.user_since.FromDatetime(notice.owner_since)
     return owner
