@@ -6,8 +6,8 @@ MAKEFLAGS += --no-print-directory
 
 BIN := .venv/bin
 SOURCES := client demo examples services tests tools
-# Processes that run tests at once. More than two gain little: Postgres and Valkey are what most of them wait for.
-WORKERS ?= 2
+# Processes that run tests at once. One more than a small machine has cores: half of the time a test waits for something.
+WORKERS ?= 3
 # More arguments for pytest, for example ARGS='-k quota -x'.
 ARGS ?=
 # Not empty: `make protos` accepts a change that breaks clients.

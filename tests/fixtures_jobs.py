@@ -59,12 +59,13 @@ class JobSite:
 
 @contextmanager
 def own_jobs(
-    postgres: PostgresServer, valkey: ValkeyServer, settings: Mapping[str, str] | None = None
+    postgres: PostgresServer, valkey: ValkeyServer, settings: Mapping[str, str] | None = None, *, program: bool = False
 ) -> Iterator[JobProcess]:
-    """A job service beside services of its own."""
-    with own_service(postgres, valkey) as queue:
+    """A job service beside services of its own; all begun as users begin them, if that is wanted."""
+    with own_service(postgres, valkey, program=program) as queue:
         fs = FsProcess(queue)
         process = JobProcess(queue, fs, settings or {})
+        fs.program = process.program = program
         try:
             fs.start()
             process.start()

@@ -28,11 +28,12 @@ def own_database(server: PostgresServer) -> Iterator[str]:
 
 @contextmanager
 def own_service(
-    postgres: PostgresServer, valkey: ValkeyServer, settings: Mapping[str, str] | None = None
+    postgres: PostgresServer, valkey: ValkeyServer, settings: Mapping[str, str] | None = None, *, program: bool = False
 ) -> Iterator[QueueProcess]:
-    """A service that runs on a database of its own."""
+    """A service that runs on a database of its own; begun as users begin it, if that is wanted."""
     with own_database(postgres) as dsn:
         process = QueueProcess(dsn, valkey.url, settings or {})
+        process.program = program
         try:
             process.start()
             yield process

@@ -36,7 +36,8 @@ BOMB = "bomb() { sleep 47211 & [ $1 = 0 ] || { bomb $(($1 - 1)) & bomb $(($1 - 1
 def process(postgres_server: PostgresServer, valkey_server: ValkeyServer) -> Iterator[JobProcess]:
     """A service whose jobs may have few processes and short logs."""
     limits = {"PF_JOB_LOCAL_PROCESSES": str(MOST_PROCESSES), "PF_JOB_LOCAL_LOG_MEGABYTES": "1"}
-    with own_jobs(postgres_server, valkey_server, limits) as made:
+    # What a process shows of itself is what it was begun with.
+    with own_jobs(postgres_server, valkey_server, limits, program=True) as made:
         yield made
 
 

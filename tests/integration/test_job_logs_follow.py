@@ -18,6 +18,7 @@ from paddleflow.problems import InvalidArgument, JobNotFound, ShuttingDown, Toke
 from paddleflow.queue.v1 import queue_pb2
 from support.callers import Caller
 from support.job_logs import ask, chunks, create, over, read, running, wrote
+from support.job_process import JobProcess
 from support.waiting import eventually
 
 SOME = Resources(amounts={"cpu": 1000, "memory": 2**21})
@@ -172,23 +173,22 @@ async def test_a_caller_has_so_many_streams_and_no_more(job_site: JobSite) -> No
     await job_site.root(job_pb2.StopJobRequest(id=made, now=True))
 
 
-async def test_a_slow_reader_costs_no_memory(job_site: JobSite) -> None:
+async def test_a_slow_reader_costs_no_memory(job_site: JobSite, job_process: JobProcess) -> None:
     made = await wrote(job_site, "head -c 200000000 /dev/zero")
-    before = memory()
+    before = memory(job_process)
     async with aclosing(job_site.root.watch(ask(made))) as stream:
         await anext(stream)
         await asyncio.sleep(1)
-        assert memory() - before < 30 * 2**20
+        assert memory(job_process) - before < 30 * 2**20
 
 
 def granted(user: str, queue: str) -> auth_pb2.Grant:
     return auth_pb2.Grant(user=user, kind=auth_pb2.RESOURCE_KIND_QUEUE, resource=queue)
 
 
-def memory() -> int:
+def memory(process: JobProcess) -> int:
     """What the job service holds, in bytes."""
-    children = psutil.Process().children(recursive=True)
-    return sum(child.memory_info().rss for child in children if child.cmdline()[-2:] == ["-m", "pf_job"])
+    return int(psutil.Process(process.pid).memory_info().rss)
 
 
 async def allowed(caller: Caller, id_: str) -> bytes:

@@ -148,11 +148,10 @@ async def instances(environment: Mapping[str, str], haste: Haste) -> AsyncIterat
     """Instances that share these settings; each listens where nobody did before."""
     folder = short_folder()
     try:
-        async with zygote() as mother:
-            made = Instances(mother, folder, environment, haste)
-            try:
-                yield made
-            finally:
-                await made.remove()
+        made = Instances(zygote(), folder, environment, haste)
+        try:
+            yield made
+        finally:
+            await made.remove()
     finally:
         shutil.rmtree(folder)

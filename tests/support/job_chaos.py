@@ -206,7 +206,8 @@ async def site(postgres: PostgresServer, valkey: ValkeyServer) -> AsyncIterator[
     process = JobProcess(queue, fs, {"PF_JOB_LOG_LEVEL": "warning"})
     addresses = {"queue": queue.address, "fs": fs.address, "job": process.address}
     try:
-        async with zygote() as mother, asyncio.TaskGroup() as living:
+        mother = zygote()
+        async with asyncio.TaskGroup() as living:
             lives = {
                 Victim.QUEUE: Lives(mother, Order(Kind.QUEUE, queue.log_file, queue.environment, Haste())),
                 Victim.FS: Lives(mother, Order(Kind.FS, fs.log_file, fs.environment, Haste())),

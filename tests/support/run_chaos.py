@@ -202,7 +202,8 @@ async def site(
         Victim.JOB: (Kind.FAILING_JOB, jobs),
     }
     try:
-        async with zygote() as mother, asyncio.TaskGroup() as living:
+        mother = zygote()
+        async with asyncio.TaskGroup() as living:
             lives = {
                 victim: Lives(mother, Order(kind, process.log_file, process.environment, haste))
                 for victim, (kind, process) in kinds.items()

@@ -145,7 +145,7 @@ class PostgresServer:
         settings = {
             "listen_addresses": "",
             "unix_socket_directories": str(self.folder),
-            "max_connections": "60",
+            "max_connections": "100",
             "shared_buffers": "16MB",
             "fsync": self._sync,
             "full_page_writes": self._sync,

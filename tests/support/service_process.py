@@ -14,6 +14,8 @@ from typing import ClassVar
 
 import grpc
 
+from support.zygotes import Forked, Kind, Order, zygote
+
 PATIENCE = 40.0
 """Seconds for a start on a machine that is busy with other things."""
 
@@ -25,7 +27,9 @@ class ServiceProcess:
     folder: Path
     settings: Mapping[str, str]
     """What a test has otherwise, under the full names."""
-    _process: subprocess.Popen[bytes] | None = None
+    program: bool = False
+    """True: it is begun as users begin it, which takes a second or two; else as a fork of one that has all imported."""
+    _process: subprocess.Popen[bytes] | Forked | None = None
 
     @property
     def told(self) -> Mapping[str, str]:
@@ -52,9 +56,7 @@ class ServiceProcess:
 
     def start(self) -> None:
         """Starts, and waits until calls are answered."""
-        with self.log_file.open("ab") as log:
-            command = [sys.executable, "-m", f"pf_{self.name}"]
-            process = subprocess.Popen(command, env=os.environ | self.environment, stdout=log, stderr=log)
+        process = self._begun()
         self._process, deadline = process, time.monotonic() + PATIENCE
         with grpc.insecure_channel(self.address) as channel:
             ready = grpc.channel_ready_future(channel)
@@ -65,6 +67,18 @@ class ServiceProcess:
                 except grpc.FutureTimeoutError:
                     assert process.poll() is None, self.log
                     assert time.monotonic() < deadline, self.log
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def _begun(self) -> subprocess.Popen[bytes] | Forked:
+        environment = os.environ | self.environment
+        if not self.program:
+            return zygote().begin(Order(Kind(self.name), self.log_file, environment, None))
+        with self.log_file.open("ab") as log:
+            return subprocess.Popen([sys.executable, "-m", f"pf_{self.name}"], env=environment, stdout=log, stderr=log)
 
     def stop(self) -> int:
         """Stops gently; gives the exit status."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 import gc
 import json
 import os
+import select
 import signal
 import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -35,6 +36,12 @@ from support.run_failpoints import RunPoint, failing_runs
 from support.zygotes import Kind
 
 Wishes: TypeAlias = "Iterator[bytes]"
+PROGRAMS: Mapping[Kind, Program[Any]] = {
+    Kind.QUEUE: pf_queue.app.PROGRAM,
+    Kind.FS: pf_fs.app.PROGRAM,
+    Kind.JOB: pf_job.app.PROGRAM,
+    Kind.PIPELINE: pf_pipeline.app.PROGRAM,
+}
 
 
 def main(address: str) -> None:
@@ -45,7 +52,8 @@ def main(address: str) -> None:
         listening.bind(f"{address}.new")
         listening.listen()
         Path(f"{address}.new").rename(address)
-        while True:
+        # The input ends with the test.
+        while sys.stdin not in select.select([listening, sys.stdin], [], [])[0]:
             wire, _ = listening.accept()
             if os.fork() == 0:
                 listening.close()
@@ -62,10 +70,20 @@ def live(wire: socket.socket) -> None:
     log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(log, sys.stdout.fileno())
     os.dup2(log, sys.stderr.fileno())
-    os._exit(serve(Kind(order["kind"]), wire, wishes, order["environment"], Haste(**order["haste"])))
+    haste = Haste(**order["haste"]) if order["haste"] else None
+    status = serve(Kind(order["kind"]), wire, wishes, order["environment"], haste)
+    sys.stdout.flush()
+    if haste is None:
+        with suppress(OSError):
+            wire.sendall(f"{status}\n".encode())
+    os._exit(status)
 
 
-def serve(kind: Kind, wire: socket.socket, wishes: Wishes, environment: Mapping[str, str], haste: Haste) -> int:
+def serve(kind: Kind, wire: socket.socket, wishes: Wishes, environment: Mapping[str, str], haste: Haste | None) -> int:
+    if haste is None:
+        # One that is as a user has it sees the same as if it had been begun as a program.
+        os.environ.clear()
+        os.environ.update(environment)
     program, listen, changed = _made(kind, wire, haste)
     threading.Thread(target=listen, args=[wishes], daemon=True).start()
     with changed:
@@ -75,8 +93,10 @@ def serve(kind: Kind, wire: socket.socket, wishes: Wishes, environment: Mapping[
 Made: TypeAlias = "tuple[Program[Any], Callable[[Wishes], None], AbstractContextManager[object]]"
 
 
-def _made(kind: Kind, wire: socket.socket, haste: Haste) -> Made:
+def _made(kind: Kind, wire: socket.socket, haste: Haste | None) -> Made:
     """What to run, who heeds the wishes, and inside of what it runs."""
+    if haste is None:
+        return PROGRAMS[kind], _die_with_the_test, nullcontext()
     match kind:
         case Kind.QUEUE:
             return pf_queue.app.PROGRAM, _die_with_the_test, _hasty(haste)
@@ -91,6 +111,8 @@ def _made(kind: Kind, wire: socket.socket, haste: Haste) -> Made:
         case Kind.FAILING_PIPELINE:
             run_points = Failpoints(wire, RunPoint)
             return pf_pipeline.app.PROGRAM, run_points.listen, failing_runs(run_points.passed, haste)
+        case Kind.JOB | Kind.PIPELINE:
+            return PROGRAMS[kind], _die_with_the_test, _hasty(haste)
 
 
 @contextmanager

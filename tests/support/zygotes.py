@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
 import os
+import select
 import shutil
+import signal
+import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
+from typing import BinaryIO
 
 from support.failing_queue import Haste
 from support.servers import short_folder, wait_until
@@ -29,6 +35,8 @@ class Kind(StrEnum):
     FAILING_QUEUE = "failing_queue"
     """With the failpoints of admission."""
     FS = "fs"
+    JOB = "job"
+    PIPELINE = "pipeline"
     FAILING_JOB = "failing_job"
     """With the failpoints of driving jobs."""
     FAILING_PIPELINE = "failing_pipeline"
@@ -42,7 +50,8 @@ class Order:
     kind: Kind
     log: Path
     environment: Mapping[str, str]
-    haste: Haste
+    haste: Haste | None
+    """None: it is as a user has it."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +71,44 @@ class Child:
             await self.writer.wait_closed()
 
 
+@dataclass
+class Forked:
+    """A service that was started, with the words of `Popen`."""
+
+    pid: int
+    watched: int
+    """A descriptor that can be read once it has ended."""
+    wire: socket.socket
+    words: BinaryIO
+    status: int | None = None
+
+    def poll(self) -> int | None:
+        return self.status if self.status is not None or not self._ends_within(0) else self._gone()
+
+    def send_signal(self, how: signal.Signals) -> None:
+        if self.poll() is None:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self.watched, how)
+
+    def wait(self, timeout: float) -> int:
+        if self.status is None:
+            assert self._ends_within(timeout), f"process {self.pid} does not end within {timeout} s"
+            return self._gone()
+        return self.status
+
+    def _ends_within(self, seconds: float) -> bool:
+        return bool(select.select([self.watched], [], [], seconds)[0])
+
+    def _gone(self) -> int:
+        """Its status; that of one that was killed if it told none."""
+        told = self.words.readline()
+        self.status = int(told) if told else -signal.SIGKILL
+        self.words.close()
+        self.wire.close()
+        os.close(self.watched)
+        return self.status
+
+
 @dataclass(frozen=True)
 class Zygote:
     """A process that starts services."""
@@ -70,26 +117,43 @@ class Zygote:
 
     async def start(self, order: Order) -> Child:
         reader, writer = await asyncio.open_unix_connection(self.address)
-        words = asdict(order) | {"log": str(order.log), "environment": dict(order.environment)}
-        writer.write(json.dumps(words).encode() + b"\n")
+        writer.write(_written(order))
         return Child(json.loads(await reader.readline()), reader, writer)
 
+    def begin(self, order: Order) -> Forked:
+        """The same, for those who look after it as after a child of their own."""
+        wire = socket.socket(socket.AF_UNIX)
+        wire.connect(str(self.address))
+        wire.sendall(_written(order))
+        words = wire.makefile("rb")
+        pid = int(words.readline())
+        return Forked(pid, os.pidfd_open(pid), wire, words)
 
-@asynccontextmanager
-async def zygote() -> AsyncIterator[Zygote]:
-    """One that lives for the block."""
+
+@cache
+def zygote() -> Zygote:
+    """The one of this process, which lives as long as that: to import all that services need takes seconds."""
     folder = short_folder()
     address = folder / "zygote.sock"
-    with _spawn(address) as process:
-        try:
-            await asyncio.to_thread(wait_until, address.exists, process, PATIENCE)
-            yield Zygote(address)
-        finally:
-            process.kill()
-            shutil.rmtree(folder)
+    process = _spawn(address)
+    atexit.register(_end, process, folder)
+    wait_until(address.exists, process, PATIENCE)
+    return Zygote(address)
+
+
+def _end(process: subprocess.Popen[bytes], folder: Path) -> None:
+    process.kill()
+    process.communicate()
+    shutil.rmtree(folder)
+
+
+def _written(order: Order) -> bytes:
+    words = asdict(order) | {"log": str(order.log), "environment": dict(order.environment)}
+    return json.dumps(words).encode() + b"\n"
 
 
 def _spawn(address: Path) -> subprocess.Popen[bytes]:
     search = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
     command: list[str | Path] = [sys.executable, "-m", "support.zygote", address]
-    return subprocess.Popen(command, env=os.environ | {"PYTHONPATH": search})
+    # Its input ends with this process, and so does it.
+    return subprocess.Popen(command, env=os.environ | {"PYTHONPATH": search}, stdin=subprocess.PIPE)
