@@ -105,6 +105,8 @@ def test_a_run_is_watched_on_a_terminal(fake: FakePaddleFlow, capsys: pytest.Cap
     told = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
     assert "run-000001 (training) failed, 5 of 5 steps over (1 failed, 1 skipped, 1 from the cache)" in told
     assert re.search(r"fit .2 +failed", told)
+    # The last picture stays, also for whoever interrupts the watch.
+    assert told.rstrip().rpartition("run-000001 (training)")[2].count("prepare") == 1
     # What was not known was asked for: the iterations of a loop, for example.
     assert len(fake.world.asked(run_pb2.ListNodesRequest)) == 3
 
@@ -232,7 +234,7 @@ def test_a_plan_says_what_would_run(fake: FakePaddleFlow, command_line: CommandL
         "  train  runs",
         "tell     maybe cached  it would wait for the approval of eve; cached if fit.train writes the same",
         "off      skipped       it is disabled",
-        "5 nodes: 1 runs, 1 cached, 1 maybe cached, 1 skipped",
+        "5 nodes: 1 to run, 1 cached, 1 maybe cached, 1 skipped",
     ]
     assert command_line.output("run plan -f ppl --document") == "name: training\n"
     told = json.loads(command_line.output("run plan -f ppl -o json"))

@@ -7,9 +7,15 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
+from paddleflow.problems import FailedPrecondition
 from pf_pipeline.documents.model import HandlerWhen
 from pf_pipeline.drawings.graph import Box, Picture
 from pf_pipeline.engine.core.happening import JobSeen, JobState
+from pf_pipeline.pipelines.convert import sendable_drawing
+from pf_pipeline.pipelines.ports import Form
+from pf_pipeline.pipelines.sources import LONGEST
 from pf_pipeline.plans.domain import Kind, Plan, Planned, PlannedDag, PlannedStep
 from pf_pipeline.runs.domain import CacheTrace
 from pf_pipeline.views.pictures import picture_of
@@ -68,3 +74,11 @@ async def test_what_came_from_the_cache_is_marked() -> None:
     one, loop = (await drawn(world)).boxes
     assert one.marks == ("from the cache",)
     assert loop.marks[1:] == ("2 succeeded", "1 from the cache")
+
+
+def test_what_no_message_holds_is_refused_with_a_hint() -> None:
+    assert sendable_drawing("x" * LONGEST, Form.SVG) == "x" * LONGEST
+    with pytest.raises(FailedPrecondition, match="try Mermaid, which is shorter"):
+        sendable_drawing("x" * (LONGEST + 1), Form.SVG)
+    with pytest.raises(FailedPrecondition, match="leave out a part"):
+        sendable_drawing("\u00e9" * LONGEST, Form.MERMAID)

@@ -35,7 +35,7 @@ def what(function: F) -> F:
 @click.command("graph", cls=Verb)
 @what
 @click.option(
-    "--svg", "form", flag_value=DrawingForm.SVG.value, default=DrawingForm.SVG.value, help="A picture (usual)."
+    "--svg", "form", flag_value=DrawingForm.SVG.value, default=DrawingForm.SVG.value, help="A picture (the default)."
 )
 @click.option("--mermaid", "form", flag_value=DrawingForm.MERMAID.value, help="Text that Markdown pages show as one.")
 @pass_invocation

@@ -29,7 +29,15 @@ ENDS = {
     NodeState.TERMINATED: "never runs",
 }
 """How nodes end that do not run."""
-WORDS = ("runs", "cached", "maybe cached", *dict.fromkeys(ENDS.values()))
+WORDS = {
+    "runs": "to run",
+    "cached": "cached",
+    "maybe cached": "maybe cached",
+    "skipped": "skipped",
+    "fails": "to fail",
+    "never runs": "never to run",
+}
+"""What is said of a node, and of all of which it is said."""
 
 
 @click.command("create", cls=Verb)
@@ -105,8 +113,8 @@ def _tell(plan: RunPlan, printer: Printer) -> None:
     for label, each in labels:
         printer.line(f"{label:<{names}}  {_prediction(each):<12}  {_needs(each)}".rstrip())
     counts = Counter(map(_prediction, plan.nodes))
-    told = [f"{counts[word]} {word}" for word in WORDS if counts[word]]
-    printer.line(f"{len(plan.nodes)} nodes: {', '.join(told) or 'none of them runs anything'}")
+    told = [f"{counts[word]} {many}" for word, many in WORDS.items() if counts[word]]
+    printer.line(f"{len(plan.nodes)} nodes: {', '.join(told) or 'nothing to run'}")
     if plan.left_out:
         printer.line(_left_out(plan))
 

@@ -139,18 +139,23 @@ def _show_live(paddleflow: PaddleFlow, id_: str, printer: Printer) -> None:
 
     def picture() -> Text:
         lines = _picture(seen, style)
-        # More than fits would make the terminal scroll at each renewal.
-        return Text.from_ansi("\n".join(lines[: max(console.height - 1, 2)]))
+        # More than fits would make the terminal scroll at each renewal, and a line that is broken tears the graph.
+        shown = "\n".join(lines[: max(console.height - 1, 2)])
+        return Text.from_ansi(shown, no_wrap=True, overflow="ellipsis")
 
-    with Live(console=console, refresh_per_second=PER_SECOND, transient=True, get_renderable=picture):
-        for happening in paddleflow.runs.happenings(id_, follow=True):
-            if seen.knows(happening):
-                seen.take(happening)
-            else:
-                # Iterations of a loop are known once it begins.
-                seen.nodes = _look(paddleflow, id_).nodes
-    for line in _picture(_look(paddleflow, id_), style):
-        printer.line(line)
+    try:
+        with Live(console=console, refresh_per_second=PER_SECOND, transient=True, get_renderable=picture):
+            for happening in paddleflow.runs.happenings(id_, follow=True):
+                if seen.knows(happening):
+                    seen.take(happening)
+                else:
+                    # Iterations of a loop are known once it begins.
+                    seen.nodes = _look(paddleflow, id_).nodes
+        seen = _look(paddleflow, id_)
+    finally:
+        # Also whoever has seen enough keeps the last picture.
+        for line in _picture(seen, style):
+            printer.line(line)
 
 
 def _look(paddleflow: PaddleFlow, id_: str) -> Seen:

@@ -9,7 +9,7 @@ from paddleflow.pipeline.v1 import run_pb2
 from pf_kit.principal import Principal
 from pf_kit.unit import View
 from pf_pipeline.owners import Owner
-from pf_pipeline.pipelines.convert import form_of
+from pf_pipeline.pipelines.convert import form_of, sendable_drawing
 from pf_pipeline.plans.domain import Plan
 from pf_pipeline.runs.domain import NodeFilter, Order
 from pf_pipeline.runs.ports import Shown
@@ -41,4 +41,5 @@ class RunViews:
         return await self.planning.planned(owner, order, plan)
 
     async def drawn(self, view: View, caller: Principal, request: run_pb2.DrawRunRequest) -> str:
-        return await self.drawing.drawn(view, caller, request.run_id, form_of(request.form))
+        form = form_of(request.form)
+        return sendable_drawing(await self.drawing.drawn(view, caller, request.run_id, form), form)

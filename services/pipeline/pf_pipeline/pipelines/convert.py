@@ -69,11 +69,16 @@ def problem_message(problem: Problem) -> pb.Problem:
     return pb.Problem(path=problem.path, message=problem.message, line=problem.line, column=problem.column)
 
 
-def sendable(text: str, what: str) -> str:
-    """The text. Raises FailedPrecondition if no message holds it."""
+def sendable(text: str, what: str, hint: str = "leave out a part") -> str:
+    """The text. Raises FailedPrecondition with a hint if no message holds it."""
     if (size := len(text.encode())) > LONGEST:
-        raise FailedPrecondition(f"the {what} has {size} bytes, and a message holds {LONGEST}; leave out a part")
+        raise FailedPrecondition(f"the {what} has {size} bytes, and a message holds {LONGEST}; {hint}")
     return text
+
+
+def sendable_drawing(text: str, form: Form) -> str:
+    """The drawing. Raises FailedPrecondition with a hint if no message holds it."""
+    return sendable(text, "drawing", "try Mermaid, which is shorter" if form is Form.SVG else "leave out a part")
 
 
 def exported_message(exported: Exported) -> pb.ExportDocumentResponse:

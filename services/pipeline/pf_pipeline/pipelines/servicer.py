@@ -21,7 +21,7 @@ from pf_pipeline.pipelines.convert import (
     parameters_of,
     pipeline_message,
     problem_message,
-    sendable,
+    sendable_drawing,
     source_of,
     target_of,
     user_of,
@@ -182,7 +182,7 @@ class PipelineServicer(pipeline_pb2_grpc.PipelineServiceServicer):
         view, user, form = self._database.newest, await self._user(), form_of(request.form)
         plan = await self._judging.plan(view, user, source_of(request.source), {})
         drawing = await asyncio.to_thread(self._drawing, plan, form)
-        return pb.DrawDocumentResponse(drawing=sendable(drawing, "drawing"))
+        return pb.DrawDocumentResponse(drawing=sendable_drawing(drawing, form))
 
     async def ExportDocument(self, request: pb.ExportDocumentRequest, _context: object) -> pb.ExportDocumentResponse:
         view, user, target = (
