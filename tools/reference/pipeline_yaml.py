@@ -237,6 +237,9 @@ writes the value to the file that `$PF_RESULT_<NAME>` names, a list as JSON. Par
 refer to it as to a parameter. If there is none, because the step was skipped or wrote none, the default holds;
 without one, who refers to it fails.
 
+Of a step that is repeated, it is the list of what all its iterations wrote, in their order, also if there is only one;
+of no iterations it is empty. For an iteration that wrote none the default stands there, and without one nothing does.
+
 ## References
 
 `reference: {{component: NAME}}` makes a copy of a component. It has `deps`, `parameters` and `artifacts.input` beside
