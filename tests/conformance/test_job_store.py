@@ -208,13 +208,14 @@ async def test_what_is_owed_comes_in_the_order_in_which_it_came_there(kept: Kept
     assert [each.id for each in owed] == ["b", "d"]
 
 
-async def test_it_is_known_whether_any_job_is_owed_something(kept: Kept) -> None:
+async def test_it_is_known_at_which_stages_jobs_are_owed_something(kept: Kept) -> None:
     database, store = kept
     await keep(kept, job("a", not_before=NOW + HOUR), job("b", stage=Stage.WATCH), job("c", stage=Stage.OVER))
-    assert not await store.is_owed(database.newest, NOW)
-    assert await store.is_owed(database.newest, NOW + HOUR)
+    assert await store.owed_stages(database.newest, NOW) == frozenset()
+    assert await store.owed_stages(database.newest, NOW + HOUR) == {Stage.SUBMIT}
     await keep(kept, job("d", stage=Stage.HALT, not_before=NOW + HOUR))
-    assert await store.is_owed(database.newest, NOW)
+    assert await store.owed_stages(database.newest, NOW) == {Stage.HALT}
+    assert await store.owed_stages(database.newest, NOW + HOUR) == {Stage.SUBMIT, Stage.HALT}
 
 
 async def test_unfinished_jobs_are_found_by_stage_in_the_order_of_ids(kept: Kept) -> None:

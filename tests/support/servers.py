@@ -16,6 +16,8 @@ from pathlib import Path
 
 import psutil
 
+from pf_kit.embedded.postgres_settings import SETTINGS
+
 
 def package_folder(name: str) -> Path:
     """Where an installed package lies."""
@@ -143,14 +145,13 @@ class PostgresServer:
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         settings = {
-            "listen_addresses": "",
+            **SETTINGS,
             "unix_socket_directories": str(self.folder),
             "max_connections": "100",
             "shared_buffers": "16MB",
             "fsync": self._sync,
             "full_page_writes": self._sync,
             "logging_collector": "off",
-            "timezone": "UTC",
         }
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         with (self.folder / "postgres.log").open("ab") as log:

@@ -8,15 +8,15 @@ from dataclasses import replace
 from datetime import timedelta
 
 from paddleflow.problems import Problem
+from pf_job.driving.owing import Owing
 from pf_job.jobs.domain import Job, Owner, Task, TaskKey, TaskState
 from pf_job.jobs.life import Event
 from pf_job.jobs.service import forget
 from pf_job.jobs.states import Kind, Stage
-from pf_job.jobs.store import JobStore, job_lock
+from pf_job.jobs.store import OWED, JobStore, job_lock
 from pf_job.jobs.telling import News, tell
 from pf_kit.clock import Clock
 from pf_kit.departures import departure_entry
-from pf_kit.shared import Shared
 from pf_kit.unit import Change, Database
 from pf_kit.wake import until_tick
 
@@ -38,7 +38,7 @@ class Book:
         self._store = store
         self._clock = clock
         self._fence = fence
-        self._owes = Shared(self._is_owed, PAUSE / 2)
+        self.owing = Owing()
 
     async def owed(self, *stages: Stage, without: Collection[str] = ()) -> Sequence[Job]:
         """Jobs at these stages that need not wait any longer, but for some."""
@@ -85,7 +85,13 @@ class Book:
         if not news:
             return []
         async with self.change([each.job for each in news]) as change:
-            return await tell(self._store, change, news)
+            changed = await tell(self._store, change, news)
+        return self.noted(changed)
+
+    def noted(self, changed: Sequence[Job]) -> Sequence[Job]:
+        """Jobs after a change of theirs: what they are owed by now is looked after at once."""
+        self.owing.note({job.life.stage for job in changed})
+        return changed
 
     async def tell_launched(self, news: Sequence[News], told: Collection[TaskKey]) -> Sequence[Job]:
         """As `tell`, by whoever told these replicas to begin. A job is not launched of which others wait by now."""
@@ -97,7 +103,8 @@ class Book:
             waiting = {task.key for task in tasks if task.state is TaskState.PENDING} - set(told)
             owed = {key.job for key in waiting if key.attempt == attempts[key.job]}
             meant = [each for each in news if each.event.kind is not Kind.LAUNCHED or each.job not in owed]
-            return await tell(self._store, change, meant)
+            changed = await tell(self._store, change, meant)
+        return self.noted(changed)
 
     async def forget(self, jobs: Sequence[Job]) -> None:
         """Forgets jobs that are over."""
@@ -124,7 +131,7 @@ class Book:
             stopped = await tell(self._store, change, [News(job.id, event) for job in jobs])
             for job in stopped:
                 change.audit(departure_entry(SERVICE, f"job/{job.id}"))
-            return stopped
+        return self.noted(stopped)
 
     async def leftovers(self, age: timedelta) -> Sequence[TaskKey]:
         """Starts of replicas of jobs that were forgotten so long ago, of which something may still be kept."""
@@ -135,15 +142,15 @@ class Book:
         async with self.change([]) as change:
             await self._store.clear(change, keys)
 
-    async def commits(self) -> None:
-        """Waits until there may be something new, or something that was left for later is to be tried."""
-        while not await self._database.log.commits(until_tick(self._clock.monotonic(), PAUSE)):
-            if await self._owes():
-                return
+    async def listen(self) -> None:
+        """Notes for ever what is owed because of what others commit, and what was left for later."""
+        while True:
+            self.owing.note(await self._owed_stages())
+            await self._database.log.commits(until_tick(self._clock.monotonic(), PAUSE))
 
-    async def _is_owed(self) -> bool:
+    async def _owed_stages(self) -> Collection[Stage]:
         try:
-            return await self._store.is_owed(self._database.newest, self._clock.now())
+            return await self._store.owed_stages(self._database.newest, self._clock.now())
         except Problem:
-            # Whoever waits finds out, and knows what to do.
-            return True
+            # Whoever follows finds out, and knows what to do.
+            return OWED

@@ -11,7 +11,7 @@ from typing import Any
 
 from paddleflow.problems import Problem, Unavailable
 from pf_job.driving import steps
-from pf_job.driving.book import Book
+from pf_job.driving.book import BATCH, Book
 from pf_job.driving.gathering import gathered
 from pf_job.driving.growing import fall_due
 from pf_job.driving.halting import Halting
@@ -81,8 +81,9 @@ class Driver:
                 group.create_task(self._watch(cluster, runtime, running))
                 pause = partial(asyncio.sleep, MACHINES_SECONDS)
                 group.create_task(Trying(f"report the machines of {cluster}").keep_on(machines[cluster].step, pause))
-            for what, step in self._steps().items():
-                group.create_task(Trying(what).keep_on(step, self.book.commits))
+            for what, (step, stages) in self._steps().items():
+                group.create_task(Trying(what).keep_on(partial(_while_full, step), self.book.owing.follow(*stages)))
+            group.create_task(self.book.listen())
             leaving = Leaving(self.book, self.users, self.left)
             group.create_task(Trying("let go of jobs of users who left").keep_on(leaving.step, leaving.pause))
             late = Trying("look what is due")
@@ -98,13 +99,16 @@ class Driver:
             raise Unavailable(f"the cluster {cluster!r} has no runtime here; connect it, or stop its jobs")
         return self.runtimes[cluster]
 
-    def _steps(self) -> Mapping[str, Step]:
+    def _steps(self) -> Mapping[str, tuple[Step, Sequence[Stage]]]:
+        """What is done for jobs at which stages."""
+        launching = Launching(self.book, self.preparation, self, self.clock)
+        halting = Halting(self.book, self, self._see, self.clock)
         return {
-            "submit jobs": lambda: steps.submit(self.book, self.admission),
-            "revise jobs": lambda: steps.revise(self.book, self.admission),
-            "launch jobs": Launching(self.book, self.preparation, self, self.clock).step,
-            "halt jobs": Halting(self.book, self, self._see, self.clock).step,
-            "give back": lambda: steps.give_back(self.book, self.admission),
+            "submit jobs": (lambda: steps.submit(self.book, self.admission), [Stage.SUBMIT]),
+            "revise jobs": (lambda: steps.revise(self.book, self.admission), [Stage.REVISE]),
+            "launch jobs": (launching.step, [Stage.LAUNCH, Stage.RESIZE]),
+            "halt jobs": (halting.step, [Stage.HALT, Stage.PART]),
+            "give back": (lambda: steps.give_back(self.book, self.admission), [Stage.RELEASE, Stage.RESIZE]),
         }
 
     async def _compare(self, machines: Sequence[MachineReports]) -> int:
@@ -172,6 +176,12 @@ class Driver:
                 await runtime.drop_logs(keys)
             await self.book.clear(keys)
         return len(keys)
+
+
+async def _while_full(step: Step) -> int:
+    """How much a step got done, if there may be more than it took; of what comes later it is told."""
+    done = await step()
+    return done if done >= BATCH else 0
 
 
 def _is_known(task: Task, life: Life) -> bool:

@@ -48,7 +48,8 @@ async def see(book: Book, store: JobStore, sightings: Sequence[Sighting]) -> Seq
         # For all jobs at once: most are seen together with many others.
         await store.put_tasks(change, [task for view in views for task in view.tasks])
         await store.note(change, [happening for view in views for happening in view.happenings])
-        return await tell(store, change, [news for view in views for news in view.news])
+        changed = await tell(store, change, [news for view in views for news in view.news])
+    return book.noted(changed)
 
 
 def _see(moment: datetime, job: Job, tasks: Sequence[Task], sightings: Mapping[TaskKey, Sighting]) -> _View:

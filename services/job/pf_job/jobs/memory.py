@@ -42,8 +42,8 @@ class MemoryJobStore:
         owed = [job for job in _jobs(view).values() if job.life.stage in stages and _ready(job, now)]
         return sorted((job for job in owed if job.id not in without), key=lambda job: job.version)[:limit]
 
-    async def is_owed(self, view: View, now: datetime) -> bool:
-        return bool(await self.at(view, OWED, now, 1))
+    async def owed_stages(self, view: View, now: datetime) -> frozenset[Stage]:
+        return frozenset([stage for stage in OWED if await self.at(view, [stage], now, 1)])
 
     async def unfinished(self, view: View, stages: Sequence[Stage], after: str, limit: int) -> Sequence[Job]:
         found = [job for job in _jobs(view).values() if job.life.stage in stages and job.id > after]

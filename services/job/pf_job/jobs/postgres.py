@@ -13,6 +13,7 @@ from pf_job.jobs.dues import due
 from pf_job.jobs.life import Ending, Grant, Life
 from pf_job.jobs.spans import Span, Turns
 from pf_job.jobs.states import FINAL, Stage, State
+from pf_job.jobs.store import OWED
 from pf_job.specs.domain import CPU, MEMORY, JobSpec, JobType
 from pf_kit.postgres.queries import load_queries
 from pf_kit.postgres.sweep import Retention
@@ -78,9 +79,8 @@ class PostgresJobStore:
     ) -> Sequence[Job]:
         return self._read(await rows(view).fetch(self._sql["at"], list(stages), now, limit, list(without)))
 
-    async def is_owed(self, view: View, now: datetime) -> bool:
-        found: bool = await rows(view).fetchval(self._sql["is_owed"], now)
-        return found
+    async def owed_stages(self, view: View, now: datetime) -> frozenset[Stage]:
+        return frozenset(Stage(row["stage"]) for row in await rows(view).fetch(self._sql["owed_stages"], OWED, now))
 
     async def unfinished(self, view: View, stages: Sequence[Stage], after: str, limit: int) -> Sequence[Job]:
         return self._read(await rows(view).fetch(self._sql["unfinished"], list(stages), after, limit))

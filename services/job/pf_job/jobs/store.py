@@ -42,8 +42,8 @@ class JobStore(Protocol):
     ) -> Sequence[Job]:
         """Jobs at these stages that need not wait any longer, those that came there first in front, but for some."""
 
-    async def is_owed(self, view: View, now: datetime) -> bool:
-        """True if `at` finds jobs at any stage."""
+    async def owed_stages(self, view: View, now: datetime) -> frozenset[Stage]:
+        """The stages at which `at` finds jobs."""
 
     async def unfinished(self, view: View, stages: Sequence[Stage], after: str, limit: int) -> Sequence[Job]:
         """Jobs at these stages whose ids come after one, by id."""

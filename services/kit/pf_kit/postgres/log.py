@@ -16,8 +16,9 @@ from pf_kit.wake import PATIENCE, Bell, this_task, until_tick
 
 POLL = 1.0
 """Seconds between looks for what other processes have committed: one for all who follow."""
-HELD_BACK_POLL = 0.02
-"""Seconds between looks while an older transaction, still under way, hides events of this process."""
+HELD_BACK_POLLS = 0.001, 0.02
+"""Seconds until the second look, and at most between two, while an older transaction, still under way, hides events of
+this process: most end in a moment."""
 READ_BYTES = 4 * 1024 * 1024
 """After payloads of so many bytes no more events are read at once, however many are asked for."""
 
@@ -35,6 +36,8 @@ class PostgresLog:
         """The newest place when it was last looked for what others have committed; None if nobody knows."""
         self._seen: WeakKeyDictionary[asyncio.Task[Any], int] = WeakKeyDictionary()
         """By follower: the first transaction that it could not see yet when it last looked."""
+        self._pauses: WeakKeyDictionary[asyncio.Task[Any], float] = WeakKeyDictionary()
+        """By follower who is held back: seconds until its next look."""
 
     @property
     def epoch(self) -> str:
@@ -56,14 +59,21 @@ class PostgresLog:
 
     async def commits(self, patience: float = PATIENCE) -> bool:
         if self._committed >= self._seen.get(this_task(), self._committed + 1):
-            await self._bell.wait(HELD_BACK_POLL)
+            await self._held_back()
             return True
+        self._pauses.pop(this_task(), None)
         until = _now() + patience
         while not await self._bell.wait(min(until_tick(_now(), POLL), until - _now())):
             if _now() >= until:
                 return False
             await self._look()
         return True
+
+    async def _held_back(self) -> None:
+        first, longest = HELD_BACK_POLLS
+        pause = self._pauses.get(this_task(), first)
+        self._pauses[this_task()] = min(2 * pause, longest)
+        await self._bell.wait(pause)
 
     async def _look_for_others(self) -> None:
         """Rings if others may have committed something."""

@@ -20,6 +20,15 @@ from pf_kit.start import CannotStart
 SPARE = 2
 """Connections that are never held for long: a lease that is not renewed, because all wait for something, is lost."""
 
+_PLANS = {
+    # Half of the time of a short statement is its plan. All but those with filters look for keys, for which there are
+    # indexes, and their plan must not come from a time when a table was still small.
+    "plan_cache_mode": "force_generic_plan",
+    "enable_seqscan": "off",
+    # Compiling pays for statements that take seconds.
+    "jit": "off",
+}
+
 # Quoted, because only the type stubs of asyncpg know these parameters.
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
 RawPool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
@@ -145,6 +154,7 @@ async def _create(settings: PoolSettings) -> RawPool:
             "statement_timeout": _milliseconds(settings.command_timeout),
             "idle_in_transaction_session_timeout": _milliseconds(settings.idle_timeout),
             "timezone": "UTC",
+            **_PLANS,
         },
     )
 

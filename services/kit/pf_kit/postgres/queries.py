@@ -7,6 +7,13 @@ from collections.abc import Mapping
 from importlib.resources import files
 
 _HEADING = re.compile(r"^-- (\w+) --$", re.MULTILINE)
+_FILTER = re.compile(r"\$\d+(::\S+)? is null or ")
+
+
+class Filtered(str):
+    """A query with filters that may be null: which of them are decides how it is best done."""
+
+    __slots__ = ()
 
 
 def load_queries(package: str, file: str = "sql/queries.sql") -> Mapping[str, str]:
@@ -17,4 +24,8 @@ def load_queries(package: str, file: str = "sql/queries.sql") -> Mapping[str, st
         raise ValueError(f"{package}/{file}: two queries share a name")
     if re.sub(r"--.*", "", preamble).strip():
         raise ValueError(f"{package}/{file}: there is SQL before the first name")
-    return {name: body.strip() for name, body in zip(names, bodies, strict=True)}
+    return {name: _query(body.strip()) for name, body in zip(names, bodies, strict=True)}
+
+
+def _query(sql: str) -> str:
+    return Filtered(sql) if _FILTER.search(sql) else sql

@@ -62,11 +62,14 @@ from (
 ) as owed join lives using (id) join jobs using (id)
 order by lives.version
 
--- is_owed --
-select exists (
+-- owed_stages --
+select wanted.stage
+from unnest($1::text[]) as wanted (stage)
+where exists (
     select from lives
-    where stage in ('submit', 'revise', 'launch', 'part', 'resize', 'halt', 'release')
-        and (stage <> 'submit' or not_before is null or not_before <= $1)
+    where lives.stage = wanted.stage
+        and lives.stage in ('submit', 'revise', 'launch', 'part', 'resize', 'halt', 'release')
+        and (lives.stage <> 'submit' or not_before is null or not_before <= $2)
 )
 
 -- unfinished --
