@@ -46,6 +46,9 @@ class Arrivals:
     latencies: list[float] = field(default_factory=list)
     count: int = 0
 
+    def heeds(self, event: Event) -> bool:
+        return True
+
     def locks(self, events: Sequence[Event]) -> Sequence[str]:
         return ()
 

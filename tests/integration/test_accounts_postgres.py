@@ -30,7 +30,7 @@ async def test_postgres_understands_every_query(database: PostgresDatabase, fres
     connection = await asyncpg.connect(fresh_dsn, server_settings={"search_path": "queue"})
     try:
         for sql in load_queries("pf_queue.accounts").values():
-            await connection.prepare(sql)
+            await connection.prepare(str(sql))
     finally:
         await connection.close()
 

@@ -34,7 +34,7 @@ async def connection(queue_schema: str) -> AsyncIterator[asyncpg.Connection[asyn
 @pytest.mark.parametrize("package", ["pf_queue.clusters", "pf_queue.quota"])
 async def test_postgres_understands_every_query(connection: asyncpg.Connection[asyncpg.Record], package: str) -> None:
     for sql in load_queries(package).values():
-        await connection.prepare(sql)
+        await connection.prepare(str(sql))
 
 
 async def add_queue(connection: asyncpg.Connection[asyncpg.Record], **given: object) -> None:

@@ -57,6 +57,9 @@ class LedgerHandler:
         self._fails = fails
         self.resyncs = 0
 
+    def heeds(self, event: Event) -> bool:
+        return True
+
     def locks(self, events: Sequence[Event]) -> Sequence[str]:
         return ()
 

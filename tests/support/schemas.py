@@ -57,6 +57,6 @@ async def prepare_all(dsn: str, folders: Sequence[Traversable], queries: Mapping
     connection = await asyncpg.connect(dsn, server_settings={"search_path": "migrated"})
     try:
         for sql in queries.values():
-            await connection.prepare(sql)
+            await connection.prepare(str(sql))
     finally:
         await connection.close()

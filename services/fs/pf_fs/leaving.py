@@ -35,6 +35,9 @@ class Leaving:
         self._users = users
         self._clock = clock
 
+    def heeds(self, event: Event) -> bool:
+        return departed(event) is not None
+
     def locks(self, _events: Sequence[Event]) -> Sequence[str]:
         return (LOCK,)
 

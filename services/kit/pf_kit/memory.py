@@ -109,6 +109,8 @@ class MemoryLog:
         if cursor < self._committed.trimmed or cursor.xid > self._committed.xid:
             raise ResumeTokenExpired
         start = bisect_right(self._committed.events, cursor, key=lambda event: event.cursor)
+        if len(self._committed.events) > start + limit:
+            self._bell.ring()
         return self._committed.events[start : start + limit]
 
     async def head(self) -> Cursor:

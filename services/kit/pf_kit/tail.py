@@ -23,9 +23,9 @@ logger = logging.getLogger(__name__)
 
 READ = 500
 """Events read from the log at once."""
-SPACING = 0.01
-"""Seconds between two reads while events pour in: watchers keep up, and send many events in one message, which is what
-makes a hundred watchers affordable. The first event after a pause is not delayed."""
+SPACINGS = 0.001, 0.01
+"""Seconds between the first two reads and, after some more, between any two while events pour in: watchers keep up,
+and send many events in one message, which is what makes a hundred watchers affordable."""
 RETRY = 0.5
 """Seconds until the log is read again after the database failed."""
 START = 2.0
@@ -121,13 +121,16 @@ class Tail:
         if not self._started.is_set():
             self.floor = await self._log.head()
             self._started.set()
+        shortest, longest = SPACINGS
+        spacing, now = shortest, asyncio.get_running_loop().time
         while True:
             events = await self._log.events_after(self.head, READ)
             if events:
                 self._keep(events)
-                await asyncio.sleep(SPACING)
-            else:
-                await self._log.commits()
+                await asyncio.sleep(spacing)
+            waits = now()
+            await self._log.commits()
+            spacing = shortest if now() - waits > longest else min(2 * spacing, longest)
 
     def _keep(self, events: Sequence[Event]) -> None:
         self._events += events

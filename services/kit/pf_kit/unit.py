@@ -115,8 +115,8 @@ class EventLog(Protocol):
         """The oldest place that `events_after` accepts: what comes after it is still kept."""
 
     async def commits(self, patience: float = PATIENCE) -> bool:
-        """Waits until there may be new events: after a commit of this process at once, after one of another within
-        about a second; but so many seconds at most. False if there are none.
+        """Waits until there may be events that the running task has not read yet: after a commit of this process at
+        once, after one of another within about a second; but so many seconds at most. False if there are none.
         """
 
 

@@ -37,6 +37,9 @@ class QueueEvents:
         self._amiss = amiss
         self._left = left
 
+    def heeds(self, event: Event) -> bool:
+        return departed(event) is not None or any(_news([event]))
+
     def locks(self, events: Sequence[Event]) -> Sequence[str]:
         return [job_lock(each.job) for each in _news(events)]
 

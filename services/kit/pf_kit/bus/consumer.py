@@ -31,6 +31,8 @@ SILENCE = 10.0
 """Seconds without an event after which the owner is asked whether there really is none."""
 DEAF = 1.0
 """Seconds between questions to the owner while the bus does not answer."""
+NOTE_PAUSE = 10.0
+"""Seconds between notes of the place while events have no effect. After a crash they are looked at again."""
 PAGE = 500
 """Events asked of the owner at once."""
 LONGEST_BACKOFF = 5.0
@@ -72,6 +74,8 @@ class Consumer(Generic[State]):
         self._handler = handler
         self._clock = clock
         self._inbox = PostgresInbox(name, source)
+        self._noted: tuple[Position | None, float] = None, 0.0
+        """The place in the inbox as this instance knows it, and since when."""
         self.stats = ConsumerStats()
 
     async def run(self) -> None:
@@ -92,7 +96,7 @@ class Consumer(Generic[State]):
             await asyncio.sleep(backoff(failures, LONGEST_BACKOFF))
 
     async def _follow(self) -> None:
-        position = await self._inbox.read(self._database.newest)
+        position = self._note(await self._inbox.read(self._database.newest))
         if position is None:
             position = await self._start_over()
         while True:
@@ -133,10 +137,16 @@ class Consumer(Generic[State]):
         events = fresh(position, batches)
         if not events:
             return position
+        noted, since = self._noted
+        if not any(map(self._handler.heeds, events)) and self._clock.monotonic() - since < NOTE_PAUSE:
+            self.stats.applied += len(events)
+            return Position(position.epoch, events[-1].cursor)
         async with self._database.change(self._lock, *self._handler.locks(events)) as change:
             claimed = await self._inbox.claim(change)
             if claimed is None:
                 raise ResumeTokenExpired
+            # What lies between the note and the place has no effect.
+            claimed = position if claimed == noted else claimed
             events = fresh(claimed, batches)
             if events:
                 with self._handling(f"apply the events {events[0].cursor} to {events[-1].cursor}"):
@@ -144,7 +154,12 @@ class Consumer(Generic[State]):
                 claimed = Position(claimed.epoch, events[-1].cursor)
                 await self._inbox.move(change, claimed)
         self.stats.applied += len(events)
+        self._note(claimed)
         return claimed
+
+    def _note(self, position: Position | None) -> Position | None:
+        self._noted = position, self._clock.monotonic()
+        return position
 
     @contextmanager
     def _handling(self, what: str) -> Iterator[None]:
@@ -164,11 +179,13 @@ class Consumer(Generic[State]):
         async with self._database.change(self._lock, *self._handler.locks(())) as change:
             claimed = await self._inbox.claim(change)
             if claimed and claimed.epoch == head.epoch and claimed.cursor >= head.cursor:
+                self._note(claimed)
                 return claimed
             with self._handling("take over the owner's state"):
                 await self._handler.resync(change, state)
             await self._inbox.move(change, head)
         self.stats.resyncs += 1
+        self._note(head)
         return head
 
     @property

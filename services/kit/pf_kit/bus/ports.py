@@ -38,6 +38,9 @@ class Handler(Protocol[State]):
     exactly once. They must not call other services: a transaction never waits for the network.
     """
 
+    def heeds(self, event: Event) -> bool:
+        """False for an event that has no effect; `apply` may get it all the same. For such alone no change is made."""
+
     def locks(self, events: Sequence[Event]) -> Sequence[str]:
         """Names of the locks that the effects of these events need, as for any other change."""
 

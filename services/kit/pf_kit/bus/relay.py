@@ -79,8 +79,7 @@ class Relay:
             if place != noted and self._clock.monotonic() - noted_at >= NOTE_PAUSE:
                 await self._mark.advance(place)
                 noted, noted_at = place, self._clock.monotonic()
-            if not events:
-                await self._log.commits(PATIENCE if place == noted else NOTE_PAUSE)
+            await self._log.commits(PATIENCE if place == noted else NOTE_PAUSE)
 
     async def _next(self, place: Cursor) -> tuple[Cursor, Sequence[Event]]:
         """The next events, and the place just before them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from paddleflow.problems import Problem, ResumeTokenExpired
 from pf_kit.events import Cursor, Event, Fact
@@ -36,6 +36,8 @@ class PostgresLog:
         """The newest place when it was last looked for what others have committed; None if nobody knows."""
         self._seen: WeakKeyDictionary[asyncio.Task[Any], int] = WeakKeyDictionary()
         """By follower: the first transaction that it could not see yet when it last looked."""
+        self._more: WeakSet[asyncio.Task[Any]] = WeakSet()
+        """Followers who did not get all that there was."""
         self._pauses: WeakKeyDictionary[asyncio.Task[Any], float] = WeakKeyDictionary()
         """By follower who is held back: seconds until its next look."""
 
@@ -49,7 +51,10 @@ class PostgresLog:
         self._seen[this_task()] = rows[0]["xmin"]
         if rows[0]["expired"]:
             raise ResumeTokenExpired
-        return [_event(row) for row in rows if row["xid"] is not None]
+        events = [_event(row) for row in rows if row["xid"] is not None]
+        if len(events) == limit or sum(len(event.fact.payload) for event in events) >= READ_BYTES:
+            self._more.add(this_task())
+        return events
 
     async def head(self) -> Cursor:
         return await self._place("head")
@@ -58,6 +63,9 @@ class PostgresLog:
         return await self._place("floor")
 
     async def commits(self, patience: float = PATIENCE) -> bool:
+        if this_task() in self._more:
+            self._more.discard(this_task())
+            return True
         if self._committed >= self._seen.get(this_task(), self._committed + 1):
             await self._held_back()
             return True
