@@ -27,6 +27,7 @@ from pf_job.jobs.crew import last_starts, members
 from pf_job.jobs.domain import Happening, Job, Task, TaskState
 from pf_job.jobs.life import Ending, Event, Grant, Life
 from pf_job.jobs.memory import MemoryJobStore
+from pf_job.jobs.owing import Owing
 from pf_job.jobs.states import Kind, Stage
 from pf_job.jobs.store import job_lock
 from pf_job.jobs.telling import News
@@ -232,7 +233,7 @@ async def driven(runtime: FakeRuntime | None = None, preparation: Preparation | 
     """Jobs are driven inside."""
     database, store = MemoryDatabase(encode=encode, clock=SystemClock()), MemoryJobStore()
     rig = Rig(database, store, runtime or FakeRuntime(), FakeQueue(), asyncio.Event())
-    book = Book(database=database, store=store, clock=SystemClock(), fence=_no_fence)
+    book = Book(database=database, store=store, clock=SystemClock(), fence=_no_fence, owing=Owing())
     driver = Driver(
         book=book,
         store=store,

@@ -13,6 +13,7 @@ from pf_job.jobs.convert import encode
 from pf_job.jobs.domain import Job, Task, TaskKey, TaskState
 from pf_job.jobs.life import Event, Grant, Life
 from pf_job.jobs.memory import MemoryJobStore
+from pf_job.jobs.owing import Owing
 from pf_job.jobs.states import Kind, Stage, State
 from pf_job.jobs.store import job_lock
 from pf_job.jobs.telling import News
@@ -73,7 +74,7 @@ async def test_a_job_goes_on_though_one_is_told_to_begin_after_it_was_told_to_en
 
 async def test_to_keep_ports_makes_nobody_begin_who_is_about_to_end() -> None:
     database, store = MemoryDatabase(encode=encode, clock=SystemClock()), MemoryJobStore()
-    book = Book(database=database, store=store, clock=SystemClock(), fence=_no_fence)
+    book = Book(database=database, store=store, clock=SystemClock(), fence=_no_fence, owing=Owing())
     key = TaskKey("job", 1, "worker", 0)
     async with database.change(job_lock("job")) as change:
         await store.put_tasks(change, [Task(key=key, state=TaskState.STOPPING)])
@@ -84,7 +85,7 @@ async def test_to_keep_ports_makes_nobody_begin_who_is_about_to_end() -> None:
 
 async def test_a_job_is_not_launched_of_which_somebody_was_to_be_started_again_meanwhile() -> None:
     database, store = MemoryDatabase(encode=encode, clock=SystemClock()), MemoryJobStore()
-    book = Book(database=database, store=store, clock=SystemClock(), fence=_no_fence)
+    book = Book(database=database, store=store, clock=SystemClock(), fence=_no_fence, owing=Owing())
     first = TaskKey("job", 1, "main", 0)
     again = replace(first, restart=1)
     life = Life(accept_time=NOW, stage=Stage.LAUNCH, state=State.RUNNING, grant=Grant("g", 1, "c", {"main": 1}, NOW))

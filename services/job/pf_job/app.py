@@ -21,6 +21,7 @@ from pf_job.driving.peers_grpc import RemoteAdmission
 from pf_job.driving.preparing import Launches
 from pf_job.jobs.convert import encode
 from pf_job.jobs.following import Following
+from pf_job.jobs.owing import Owing
 from pf_job.jobs.postgres import RETENTIONS, PostgresJobStore
 from pf_job.jobs.service import Jobs
 from pf_job.jobs.servicer import JobServicer
@@ -79,6 +80,7 @@ class Parts:
     filesystems: RemoteFilesystems
     users: RemoteUsers
     store: JobStore
+    owing: Owing
 
     @property
     def sight(self) -> Sight:
@@ -111,6 +113,7 @@ async def _parts(settings: JobSettings) -> AsyncIterator[Parts]:
             users=RemoteUsers(base.users, metadata),
             # A spec is read a dozen times while its job lives, and hardly ever changes.
             store=PostgresJobStore(encode=_bytes_of, decode=lru_cache(SPECS_KEPT)(_spec_of)),
+            owing=Owing(),
         )
 
 
@@ -150,6 +153,7 @@ def _servicer(settings: JobSettings, parts: Parts, service: Service, stop: Stop)
         tellers=Tellers(store=store, sight=sight),
         store=store,
         jobs=jobs,
+        owing=parts.owing,
         following=Following(
             database=service.database,
             store=store,
@@ -243,7 +247,7 @@ async def _drive(
     owner = GrpcEventSource(event_pb2_grpc.EventServiceStub(queue), metadata)
     consumer = Consumer(NAME, QUEUE, ground.database, bus, owner, events, ground.clock)
     driver = Driver(
-        book=Book(database=ground.database, store=parts.store, clock=ground.clock, fence=hold),
+        book=Book(database=ground.database, store=parts.store, clock=ground.clock, fence=hold, owing=parts.owing),
         store=parts.store,
         admission=RemoteAdmission(queue, metadata, ground.clock),
         runtimes=runtimes,

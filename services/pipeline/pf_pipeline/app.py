@@ -239,7 +239,7 @@ def _views(parts: Parts) -> RunViews:
             listing=listing,
             language=language,
             artifacts=parts.artifacts,
-            jobs=RemoteJobs(parts.job, parts.metadata, parts.users),
+            jobs=RemoteJobs(parts.job, parts.metadata),
         ),
         planning=Planning(Rehearsing(language, Foretelling(parts.judging)), parts.ground.clock),
         drawing=Drawing(store=parts.runs, runs=parts.use, language=language, clock=parts.ground.clock),
@@ -339,7 +339,7 @@ async def _drive(settings: PipelineSettings, parts: Parts, leads: Callable[[], b
         store=parts.runs,
         keeping=Keeping(database, parts.runs, PipelineLanguage(parts.plans), ground.clock),
         executors={
-            Executor.JOBS: JobsExecutor(RemoteJobs(parts.job, metadata, parts.users), parts.files, inbox.put, leads),
+            Executor.JOBS: JobsExecutor(RemoteJobs(parts.job, metadata), parts.files, inbox.put, leads),
             Executor.NOTHING: NothingExecutor(inbox.put),
         },
         library=library,

@@ -8,9 +8,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from paddleflow.problems import Problem
-from pf_job.driving.owing import Owing
 from pf_job.jobs.domain import Job, Owner, Task, TaskKey, TaskState
 from pf_job.jobs.life import Event
+from pf_job.jobs.owing import Owing
 from pf_job.jobs.service import forget
 from pf_job.jobs.states import Kind, Stage
 from pf_job.jobs.store import OWED, JobStore, job_lock
@@ -31,14 +31,22 @@ class Book:
     """Reads jobs, and lets events happen to them as long as this instance leads."""
 
     def __init__(
-        self, *, database: Database, store: JobStore, clock: Clock, fence: Callable[[Change], Awaitable[None]]
+        self,
+        *,
+        database: Database,
+        store: JobStore,
+        clock: Clock,
+        fence: Callable[[Change], Awaitable[None]],
+        owing: Owing,
     ) -> None:
-        """`fence` raises Aborted inside of a change if another instance leads by now."""
+        """`fence` raises Aborted inside of a change if another instance leads by now. What jobs are owed by what
+        happens to them here is noted in `owing`.
+        """
         self._database = database
         self._store = store
         self._clock = clock
         self._fence = fence
-        self.owing = Owing()
+        self.owing = owing
 
     async def owed(self, *stages: Stage, without: Collection[str] = ()) -> Sequence[Job]:
         """Jobs at these stages that need not wait any longer, but for some."""

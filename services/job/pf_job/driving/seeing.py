@@ -15,7 +15,7 @@ from pf_job.jobs.domain import ENDED, Happening, Job, Task, TaskKey, TaskState
 from pf_job.jobs.life import Event
 from pf_job.jobs.states import Kind
 from pf_job.jobs.store import JobStore
-from pf_job.jobs.telling import News, tell
+from pf_job.jobs.telling import News, happen
 from pf_job.runtimes.port import Phase, Sighting
 
 MICROSECONDS = 1_000_000
@@ -48,7 +48,7 @@ async def see(book: Book, store: JobStore, sightings: Sequence[Sighting]) -> Seq
         # For all jobs at once: most are seen together with many others.
         await store.put_tasks(change, [task for view in views for task in view.tasks])
         await store.note(change, [happening for view in views for happening in view.happenings])
-        changed = await tell(store, change, [news for view in views for news in view.news])
+        changed = await happen(store, change, jobs, [news for view in views for news in view.news])
     return book.noted(changed)
 
 

@@ -20,8 +20,10 @@ from pf_job.jobs.convert import (
 )
 from pf_job.jobs.domain import Job, Owner, Part
 from pf_job.jobs.following import Following
+from pf_job.jobs.owing import Owing
 from pf_job.jobs.ports import LASTING
 from pf_job.jobs.service import Jobs, Wanted
+from pf_job.jobs.states import Stage
 from pf_job.jobs.store import JobStore, job_lock, scope_lock
 from pf_job.jobs.taking import Draft, Taking
 from pf_job.jobs.watching import Tellers
@@ -51,6 +53,7 @@ class JobServicer(job_pb2_grpc.JobServiceServicer):
         jobs: Jobs,
         following: Following,
         taking: Taking,
+        owing: Owing,
         clock: Clock,
     ) -> None:
         self._database = database
@@ -62,6 +65,7 @@ class JobServicer(job_pb2_grpc.JobServiceServicer):
         self._jobs = jobs
         self._following = following
         self._taking = taking
+        self._owing = owing
         self._clock = clock
 
     async def CreateJob(self, request: job_pb2.CreateJobRequest, _context: object) -> job_pb2.CreateJobResponse:
@@ -78,13 +82,15 @@ class JobServicer(job_pb2_grpc.JobServiceServicer):
             (made,) = await self._jobs.create_all(change, [wanted])
             return job_pb2.CreateJobResponse(job=job_message(_taken(made)))
 
-        return await self._mutations.run(
+        reply = await self._mutations.run(
             request,
             job_pb2.CreateJobResponse,
             locks=_locks([wanted]),
             subject=f"job/{_id(wanted.job)}",
             work=work,
         )
+        self._owing.note([Stage.SUBMIT])
+        return reply
 
     async def CreateJobs(self, request: job_pb2.CreateJobsRequest, _context: object) -> job_pb2.CreateJobsResponse:
         caller = current_call().principal
@@ -97,13 +103,15 @@ class JobServicer(job_pb2_grpc.JobServiceServicer):
             results = [refused(job) if isinstance(job, Problem) else taken(job) async for job in by_turns(made)]
             return job_pb2.CreateJobsResponse(results=results)
 
-        return await self._mutations.run(
+        reply = await self._mutations.run(
             request,
             job_pb2.CreateJobsResponse,
             locks=_locks(wanted),
             subject=f"jobs/{sum(isinstance(each.job, Job) for each in wanted)}",
             work=work,
         )
+        self._owing.note([Stage.SUBMIT])
+        return reply
 
     async def GetJob(self, request: job_pb2.GetJobRequest, _context: object) -> job_pb2.GetJobResponse:
         view = self._database.newest

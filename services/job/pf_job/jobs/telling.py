@@ -38,14 +38,18 @@ class News:
 
 async def tell(store: JobStore, change: Change, news: Sequence[News]) -> Sequence[Job]:
     """Lets events happen, in order; returns the jobs that changed, as they are now. The change holds their locks."""
+    return await happen(store, change, await store.jobs(change, list({each.job: None for each in news})), news)
+
+
+async def happen(store: JobStore, change: Change, jobs: Sequence[Job], news: Sequence[News]) -> Sequence[Job]:
+    """The same for jobs that were read in this change."""
     by_job: defaultdict[str, list[Event]] = defaultdict(list)
     for each in news:
         _append(by_job[each.job], each.event)
-    found = await store.jobs(change, list(by_job))
     happenings: list[Happening] = []
     turns: dict[str, Turns] = {}
     moved: dict[str, tuple[Life, Job]] = {}
-    for job in found:
+    for job in jobs:
         after, turned = job, []
         for event in by_job[job.id]:
             before, after = after, replace(after, life=advance(after.life, event, after.terms, change.time))

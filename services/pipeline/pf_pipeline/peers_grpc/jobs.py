@@ -19,9 +19,8 @@ from pf_pipeline.engine.core.words import Turn
 from pf_pipeline.engine.executors.jobs import JobView, Listed
 from pf_pipeline.engine.ports import End, Start
 from pf_pipeline.engine.speaking import words_of
-from pf_pipeline.owners import Owner, Users
+from pf_pipeline.owners import Owner
 from pf_pipeline.peers_grpc.calls import Metadata, behalf, call
-from pf_pipeline.peers_grpc.users import require_there
 
 if TYPE_CHECKING:
     from paddleflow.job.v1.job_pb2_grpc import JobServiceAsyncStub
@@ -45,13 +44,11 @@ RUN, STEP = "paddleflow/run", "paddleflow/step"
 class RemoteJobs:
     """Fulfils `Jobs`."""
 
-    def __init__(self, channel: aio.Channel, metadata: Metadata, users: Users) -> None:
+    def __init__(self, channel: aio.Channel, metadata: Metadata) -> None:
         self._jobs: JobServiceAsyncStub = JobServiceStub(channel)
         self._metadata = metadata
-        self._users = users
 
     async def create(self, owner: Owner, steps: Sequence[Start]) -> Sequence[JobView | Problem]:
-        await require_there(self._users, owner)
         request = job_pb2.CreateJobsRequest()
         wrong: dict[int, Problem] = {}
         for at, step in enumerate(steps):

@@ -1,8 +1,8 @@
 """The leader of admission: the one instance that decides.
 
-What comes in is collected for a moment, applied to the state in memory, and stored together with all that was decided
-because of it, in one transaction that carries the leader's fence. Callers get their answer after it. If it fails,
-nobody knows what of it is stored: then the state is read anew.
+What has come in while the last was stored is applied to the state in memory, and stored together with all that was
+decided because of it, in one transaction that carries the leader's fence. Callers get their answer after it. If it
+fails, nobody knows what of it is stored: then the state is read anew.
 """
 
 from __future__ import annotations
@@ -33,8 +33,6 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-COLLECT = 0.002
-"""Seconds in which further calls may join a commit."""
 MOST_CALLS = 100
 """Calls that share a commit."""
 MOST_DECISIONS = 1000
@@ -284,7 +282,7 @@ class Leading:
                     change.audit(call.entry)
 
     async def _pause(self, engine: Engine) -> None:
-        """Waits until there is something to do, and a moment longer for more of it."""
+        """Waits until there is something to do. What comes while it is stored is done together, after it."""
         if not self._rung.is_set():
             due = engine.next_time()
             patience = LOOK if due is None else max(0.0, min(LOOK, (due - self._now()) / 1e6))
@@ -293,8 +291,8 @@ class Leading:
                     await self._rung.wait()
             except TimeoutError:
                 return
-            if len(self._calls) < MOST_CALLS:
-                await asyncio.sleep(COLLECT)
+            # Whoever has asked in the same moment.
+            await asyncio.sleep(0)
         self._rung.clear()
 
     async def refresh(self) -> None:

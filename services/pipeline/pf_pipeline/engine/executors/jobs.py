@@ -56,9 +56,8 @@ class Jobs(Protocol):
     """The port to jobs."""
 
     async def create(self, owner: Owner, steps: Sequence[Start]) -> Sequence[JobView | Problem]:
-        """Creates jobs of a user, or finds those that there are; a problem for each that cannot be.
-
-        Raises UserNotFound if the user is there no more, and only another one of its name may be.
+        """Creates jobs of a user, or finds those that there are; a problem for each that cannot be, such as
+        UserNotFound if the user is there no more, and only another one of its name may be.
         """
 
     async def stop(self, step: End) -> None:
