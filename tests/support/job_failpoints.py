@@ -23,7 +23,7 @@ from pf_job.driving.ports import AttemptKey, GivenBack, Left, Standing, Submitte
 from pf_job.jobs.life import Grant
 from pf_job.runtimes.local.adapter import LocalRuntime
 from pf_job.runtimes.port import Launch, Refused, ReplicaKey, Sighting
-from pf_kit.leases import Leadership
+from pf_kit.leases import Leadership, Lease
 from pf_kit.postgres.database import PostgresDatabase
 from pf_kit.unit import Change
 from support.failing_queue import Haste
@@ -149,8 +149,8 @@ class FailingDatabase(PostgresDatabase):
         self._passed = passed
 
     @asynccontextmanager
-    async def change(self, *locks: str) -> AsyncIterator[Change]:
-        async with super().change(*locks) as change:
+    async def change(self, *locks: str, lease: Lease | None = None) -> AsyncIterator[Change]:
+        async with super().change(*locks, lease=lease) as change:
             self._passed(JobPoint.BEGUN)
             yield change
             self._passed(JobPoint.WRITTEN)

@@ -37,7 +37,6 @@ from pf_job.specs.defaults import filled
 from pf_job.specs.domain import JobSpec, JobType
 from pf_kit.clock import SystemClock
 from pf_kit.memory import MemoryDatabase
-from pf_kit.unit import Change
 from support.waiting import eventually
 
 CLUSTER = "local"
@@ -233,7 +232,7 @@ async def driven(runtime: FakeRuntime | None = None, preparation: Preparation | 
     """Jobs are driven inside."""
     database, store = MemoryDatabase(encode=encode, clock=SystemClock()), MemoryJobStore()
     rig = Rig(database, store, runtime or FakeRuntime(), FakeQueue(), asyncio.Event())
-    book = Book(database=database, store=store, clock=SystemClock(), fence=_no_fence, owing=Owing())
+    book = Book(database=database, store=store, clock=SystemClock(), lease=None, owing=Owing())
     driver = Driver(
         book=book,
         store=store,
@@ -260,10 +259,6 @@ async def driven(runtime: FakeRuntime | None = None, preparation: Preparation | 
         finally:
             driving.cancel()
             await asyncio.wait([driving])
-
-
-async def _no_fence(_: Change) -> None:
-    """Nobody else leads."""
 
 
 def _next(key: AttemptKey) -> AttemptKey:

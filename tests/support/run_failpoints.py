@@ -25,7 +25,7 @@ import pf_pipeline.notices.webhooks
 import pf_pipeline.peers_grpc.jobs
 from paddleflow.channel import CONNECTION
 from paddleflow.problems import Problem
-from pf_kit.leases import Leadership
+from pf_kit.leases import Leadership, Lease
 from pf_kit.postgres.database import PostgresDatabase
 from pf_kit.unit import Change, View
 from pf_pipeline.artifacts.domain import Claim, NodeKey
@@ -260,8 +260,8 @@ class FailingDatabase(PostgresDatabase):
         self._passed = passed
 
     @asynccontextmanager
-    async def change(self, *locks: str) -> AsyncIterator[Change]:
-        async with super().change(*locks) as change:
+    async def change(self, *locks: str, lease: Lease | None = None) -> AsyncIterator[Change]:
+        async with super().change(*locks, lease=lease) as change:
             self._passed(RunPoint.BEGUN)
             yield change
             self._passed(RunPoint.WRITTEN)

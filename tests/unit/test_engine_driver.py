@@ -130,7 +130,7 @@ class World:
             executors={Executor.JOBS: self.hands},
             library=cast("Library", None),
             chronicle=self.chronicle,
-            fence=free,
+            lease=None,
             epoch=1,
             clock=SystemClock(),
             inbox=self.inbox,

@@ -21,7 +21,6 @@ from pf_job.runtimes.port import Launch
 from pf_job.specs.domain import Framework, JobSpec, JobType, Member, Role, TimeLimits, Work
 from pf_kit.clock import SystemClock
 from pf_kit.memory import MemoryDatabase
-from pf_kit.unit import Change
 from support.job_rig import Preparation, Rig, driven
 from support.waiting import eventually, until
 
@@ -74,7 +73,7 @@ async def test_a_job_goes_on_though_one_is_told_to_begin_after_it_was_told_to_en
 
 async def test_to_keep_ports_makes_nobody_begin_who_is_about_to_end() -> None:
     database, store = MemoryDatabase(encode=encode, clock=SystemClock()), MemoryJobStore()
-    book = Book(database=database, store=store, clock=SystemClock(), fence=_no_fence, owing=Owing())
+    book = Book(database=database, store=store, clock=SystemClock(), lease=None, owing=Owing())
     key = TaskKey("job", 1, "worker", 0)
     async with database.change(job_lock("job")) as change:
         await store.put_tasks(change, [Task(key=key, state=TaskState.STOPPING)])
@@ -85,7 +84,7 @@ async def test_to_keep_ports_makes_nobody_begin_who_is_about_to_end() -> None:
 
 async def test_a_job_is_not_launched_of_which_somebody_was_to_be_started_again_meanwhile() -> None:
     database, store = MemoryDatabase(encode=encode, clock=SystemClock()), MemoryJobStore()
-    book = Book(database=database, store=store, clock=SystemClock(), fence=_no_fence, owing=Owing())
+    book = Book(database=database, store=store, clock=SystemClock(), lease=None, owing=Owing())
     first = TaskKey("job", 1, "main", 0)
     again = replace(first, restart=1)
     life = Life(accept_time=NOW, stage=Stage.LAUNCH, state=State.RUNNING, grant=Grant("g", 1, "c", {"main": 1}, NOW))
@@ -96,7 +95,3 @@ async def test_a_job_is_not_launched_of_which_somebody_was_to_be_started_again_m
     assert await book.tell_launched(launched, {first}) == []
     (job,) = await book.tell_launched(launched, {first, again})
     assert job.life.stage is Stage.WATCH
-
-
-async def _no_fence(_: Change) -> None:
-    """Nobody else leads."""

@@ -13,6 +13,7 @@ from paddleflow.problems import Conflict, InvalidArgument, RequestIdReused, User
 from pf_kit.call import CURRENT, Call
 from pf_kit.clock import SystemClock
 from pf_kit.events import Fact
+from pf_kit.leases import Lease
 from pf_kit.memory import MemoryDatabase, tables
 from pf_kit.mutation import Mutations
 from pf_kit.principal import Principal, PrincipalKind
@@ -157,8 +158,8 @@ async def test_what_is_kept_of_a_request_hides_its_password() -> None:
 
     class Spying(MemoryDatabase):
         @asynccontextmanager
-        async def change(self, *locks: str) -> AsyncIterator[Change]:
-            async with super().change(*locks) as change:
+        async def change(self, *locks: str, lease: Lease | None = None) -> AsyncIterator[Change]:
+            async with super().change(*locks, lease=lease) as change:
                 yield change
                 kept.append(repr(vars(change)))
 

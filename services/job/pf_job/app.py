@@ -243,11 +243,12 @@ async def _drive(
     ground, queue, metadata = parts.ground, parts.base.users, parts.base.member.token.metadata
     hold = partial(fence, lease=lease)
     amiss, left = asyncio.Event(), asyncio.Event()
-    events = QueueEvents(store=parts.store, fence=hold, amiss=amiss, left=left)
+    book = Book(database=ground.database, store=parts.store, clock=ground.clock, lease=lease, owing=parts.owing)
+    events = QueueEvents(store=parts.store, fence=hold, told=book.told, amiss=amiss, left=left)
     owner = GrpcEventSource(event_pb2_grpc.EventServiceStub(queue), metadata)
     consumer = Consumer(NAME, QUEUE, ground.database, bus, owner, events, ground.clock)
     driver = Driver(
-        book=Book(database=ground.database, store=parts.store, clock=ground.clock, fence=hold, owing=parts.owing),
+        book=book,
         store=parts.store,
         admission=RemoteAdmission(queue, metadata, ground.clock),
         runtimes=runtimes,

@@ -18,6 +18,7 @@ from typing import Any, cast
 from paddleflow.problems import RequestIdReused, ResumeTokenExpired
 from pf_kit.clock import Clock
 from pf_kit.events import BEGINNING, Cursor, Event, Fact, Moment
+from pf_kit.leases import Lease
 from pf_kit.unit import AuditEntry, AuditFilter, AuditRecord, Change, Once, Snapshot, View
 from pf_kit.wake import PATIENCE, Bell
 
@@ -147,7 +148,8 @@ class MemoryDatabase:
         return MemoryView(lambda: self._committed.tables)
 
     @asynccontextmanager
-    async def change(self, *locks: str) -> AsyncIterator[Change]:  # noqa: ARG002 - one lock stands for all names
+    async def change(self, *locks: str, lease: Lease | None = None) -> AsyncIterator[Change]:  # noqa: ARG002
+        # One lock stands for all names, and there is no other instance.
         async with self._lock:
             change = MemoryChange(self._committed, self._encode, self._clock.now())
             yield change

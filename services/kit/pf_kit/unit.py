@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Protocol
 
 from pf_kit.events import Cursor, Event, Moment
+from pf_kit.leases import Lease
 from pf_kit.wake import PATIENCE
 
 
@@ -131,8 +132,11 @@ class Database(Protocol):
     def log(self) -> EventLog:
         """What was committed, in order."""
 
-    def change(self, *locks: str) -> AbstractAsyncContextManager[Change]:
+    def change(self, *locks: str, lease: Lease | None = None) -> AbstractAsyncContextManager[Change]:
         """Begins a change; leaving the block commits it, an exception undoes it.
+
+        With a lease it commits only as long as nobody has taken that over; Aborted if somebody has. Who would take it
+        over from now on waits for the change.
 
         The locks are held until the end and taken before anything else, in sorted order. Changes of one subject must
         share a lock: it makes the order of events the order of commits.

@@ -344,7 +344,7 @@ async def _drive(settings: PipelineSettings, parts: Parts, leads: Callable[[], b
         },
         library=library,
         chronicle=Announcing(other=library, store=parts.notices),
-        fence=hold,
+        lease=lease,
         epoch=lease.fence,
         clock=ground.clock,
         inbox=inbox,

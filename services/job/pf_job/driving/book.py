@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 
 from paddleflow.problems import Problem
+from pf_job.driving.told import Told
 from pf_job.jobs.domain import Job, Owner, Task, TaskKey, TaskState
 from pf_job.jobs.life import Event
 from pf_job.jobs.owing import Owing
@@ -17,6 +19,7 @@ from pf_job.jobs.store import OWED, JobStore, job_lock
 from pf_job.jobs.telling import News, tell
 from pf_kit.clock import Clock
 from pf_kit.departures import departure_entry
+from pf_kit.leases import Lease
 from pf_kit.unit import Change, Database
 from pf_kit.wake import until_tick
 
@@ -25,6 +28,12 @@ BATCH = 200
 SERVICE = "job"
 PAUSE = 1.0
 """Seconds between two looks for jobs that were left for later."""
+
+
+SPACING = 0.01
+"""Seconds until it is looked for what a commit owes to jobs: what this instance tells and creates itself is looked
+after by then.
+"""
 
 
 class Book:
@@ -36,17 +45,18 @@ class Book:
         database: Database,
         store: JobStore,
         clock: Clock,
-        fence: Callable[[Change], Awaitable[None]],
+        lease: Lease | None,
         owing: Owing,
     ) -> None:
-        """`fence` raises Aborted inside of a change if another instance leads by now. What jobs are owed by what
+        """Changes fail with Aborted if another instance than that of the lease leads by now. What jobs are owed by what
         happens to them here is noted in `owing`.
         """
         self._database = database
         self._store = store
         self._clock = clock
-        self._fence = fence
+        self._lease = lease
         self.owing = owing
+        self.told = Told()
 
     async def owed(self, *stages: Stage, without: Collection[str] = ()) -> Sequence[Job]:
         """Jobs at these stages that need not wait any longer, but for some."""
@@ -84,8 +94,7 @@ class Book:
     @asynccontextmanager
     async def change(self, ids: Sequence[str]) -> AsyncIterator[Change]:
         """A change of these jobs, which fails if another instance leads by now."""
-        async with self._database.change(*map(job_lock, ids)) as change:
-            await self._fence(change)
+        async with self._database.change(*map(job_lock, ids), lease=self._lease) as change:
             yield change
 
     async def tell(self, news: Sequence[News]) -> Sequence[Job]:
@@ -94,6 +103,7 @@ class Book:
             return []
         async with self.change([each.job for each in news]) as change:
             changed = await tell(self._store, change, news)
+        self.told.note(news)
         return self.noted(changed)
 
     def noted(self, changed: Sequence[Job]) -> Sequence[Job]:
@@ -155,6 +165,7 @@ class Book:
         while True:
             self.owing.note(await self._owed_stages())
             await self._database.log.commits(until_tick(self._clock.monotonic(), PAUSE))
+            await asyncio.sleep(SPACING)
 
     async def _owed_stages(self) -> Collection[Stage]:
         try:

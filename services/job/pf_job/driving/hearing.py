@@ -9,6 +9,7 @@ from paddleflow.queue.v1 import workload_pb2
 from pf_job.driving.book import Book
 from pf_job.driving.convert import WORKLOAD_EVENT, news_of, shrunk
 from pf_job.driving.ports import Admission, AttemptKey, Standing
+from pf_job.driving.told import Told
 from pf_job.jobs.domain import Job
 from pf_job.jobs.life import Event as LifeEvent
 from pf_job.jobs.states import Kind, Stage
@@ -27,18 +28,25 @@ class QueueEvents:
     """Takes in the events of the queue service, each once and in order."""
 
     def __init__(
-        self, *, store: JobStore, fence: Callable[[Change], Awaitable[None]], amiss: asyncio.Event, left: asyncio.Event
+        self,
+        *,
+        store: JobStore,
+        fence: Callable[[Change], Awaitable[None]],
+        told: Told,
+        amiss: asyncio.Event,
+        left: asyncio.Event,
     ) -> None:
-        """`amiss` is set when events are missing for good, so that all jobs are to be compared with their queues;
-        `left` when a user was deleted, or may have been.
+        """`told` is what jobs need not hear again. `amiss` is set when events are missing for good, so that all jobs
+        are to be compared with their queues; `left` when a user was deleted, or may have been.
         """
         self._store = store
         self._fence = fence
+        self._told = told
         self._amiss = amiss
         self._left = left
 
     def heeds(self, event: Event) -> bool:
-        return departed(event) is not None or any(_news([event]))
+        return departed(event) is not None or not all(map(self._told.knows, _news([event])))
 
     def locks(self, events: Sequence[Event]) -> Sequence[str]:
         return [job_lock(each.job) for each in _news(events)]

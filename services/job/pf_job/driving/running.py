@@ -9,6 +9,9 @@ from pf_job.driving.ports import Admission, AttemptKey
 from pf_job.jobs.domain import Job
 from pf_job.jobs.states import State
 
+GATHER = 0.1
+"""Seconds until a queue hears of it, with others. Of those that are over by then nobody needs to hear."""
+
 
 class RunningReports:
     """Says of each attempt once that it runs, and beside all else: a queue that is away holds up nobody's end."""
@@ -20,7 +23,10 @@ class RunningReports:
         self._come = asyncio.Event()
 
     def note(self, jobs: Sequence[Job]) -> None:
-        """Has those reported that run."""
+        """Has those reported that run, and not those that do not run any more."""
+        for job in jobs:
+            if job.life.state is not State.RUNNING:
+                self._due.pop(AttemptKey(job.id, job.life.attempt), None)
         running = [job for job in jobs if job.life.state is State.RUNNING]
         found = {AttemptKey(job.id, job.life.attempt): job.life.grant.id for job in running if job.life.grant}
         if found:
@@ -39,3 +45,4 @@ class RunningReports:
     async def more(self) -> None:
         """Waits until there is something to report."""
         await self._come.wait()
+        await asyncio.sleep(GATHER)

@@ -9,9 +9,11 @@ from hashlib import blake2b
 
 from paddleflow.problems import Conflict, RequestIdReused
 from pf_kit.events import Fact, Moment
+from pf_kit.leases import Lease
 from pf_kit.locks import NamedLocks
 from pf_kit.postgres.errors import translated
 from pf_kit.postgres.install import QUERIES, Install
+from pf_kit.postgres.leases import taken_over
 from pf_kit.postgres.log import PostgresLog
 from pf_kit.postgres.pool import Connection, Pool
 from pf_kit.postgres.transactions import transaction
@@ -123,12 +125,15 @@ class PostgresDatabase:
         return self._newest
 
     @asynccontextmanager
-    async def change(self, *locks: str) -> AsyncIterator[Change]:
+    async def change(self, *locks: str, lease: Lease | None = None) -> AsyncIterator[Change]:
         async with self._waited(locks), self._pool.hold() as connection:
             async with transaction(connection):
                 keys = sorted({lock_key(self._schema, lock) for lock in locks})
-                begun = await PostgresView(connection).fetch(QUERIES["begin_change"], keys)
-                change = PostgresChange(connection, self._encode, begun[0]["time"])
+                name, fence = (lease.name, lease.fence) if lease else (None, None)
+                (begun,) = await PostgresView(connection).fetch(QUERIES["begin_change"], keys, name, fence)
+                if lease and not begun["leads"]:
+                    raise taken_over(lease)
+                change = PostgresChange(connection, self._encode, begun["time"])
                 yield change
                 xid = await change.write_end(self._trace())
             if xid:

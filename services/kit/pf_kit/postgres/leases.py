@@ -43,7 +43,12 @@ async def fence(change: Change, lease: Lease) -> None:
     Who would take it over from now on waits for the change.
     """
     if not await rows(change).fetchval(QUERIES["hold_fence"], lease.name, lease.fence):
-        raise Aborted(f"{lease.holder} no longer holds the lease {lease.name}: it was taken over; try again")
+        raise taken_over(lease)
+
+
+def taken_over(lease: Lease) -> Aborted:
+    """What whoever led before is told."""
+    return Aborted(f"{lease.holder} no longer holds the lease {lease.name}: it was taken over; try again")
 
 
 def _lease(row: Row | None) -> Lease | None:

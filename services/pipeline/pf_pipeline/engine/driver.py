@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from paddleflow.problems import Problem
 from pf_kit.clock import Clock
+from pf_kit.leases import Lease
 from pf_kit.unit import Change, Database
 from pf_pipeline.engine.core.happening import (
     Asked,
@@ -26,7 +27,7 @@ from pf_pipeline.engine.core.happening import (
 from pf_pipeline.engine.core.state import State
 from pf_pipeline.engine.inbox import Inbox
 from pf_pipeline.engine.keeping import Keeping
-from pf_pipeline.engine.ports import Chronicle, End, Executor, Fence, Library, Start
+from pf_pipeline.engine.ports import Chronicle, End, Executor, Library, Start
 from pf_pipeline.engine.trying import FAULTS
 from pf_pipeline.runs.domain import Executor as ExecutorKind
 from pf_pipeline.runs.domain import Run, RunChanged
@@ -68,9 +69,10 @@ class Driver:
     executors: Mapping[ExecutorKind, Executor]
     library: Library
     chronicle: Chronicle
-    fence: Fence
+    lease: Lease | None
+    """Of this instance; None where there are no others."""
     epoch: int
-    """Of the lease of this instance: higher than that of all before."""
+    """Of the lease: higher than that of all before."""
     clock: Clock
     inbox: Inbox
     _taken: set[int] = field(default_factory=set)
@@ -125,8 +127,7 @@ class Driver:
         """Keeps turns, and forgets wishes that are about runs which are over."""
         if not turns and not idle:
             return
-        async with self.database.change(*(run_lock(turn.run.id) for turn in turns)) as change:
-            await self.fence(change)
+        async with self.database.change(*(run_lock(turn.run.id) for turn in turns), lease=self.lease) as change:
             saved = await self.store.save(change, turns)
             await self.chronicle.record(change, turns)
             if idle:
@@ -180,8 +181,7 @@ class Driver:
         return [(id_, self.executors[given.run.order.executor].end(ends))] if ends else []
 
     async def _keep_end(self, turn: Turn, record: Record) -> None:
-        async with self.database.change(run_lock(turn.run.id)) as change:
-            await self.fence(change)
+        async with self.database.change(run_lock(turn.run.id), lease=self.lease) as change:
             for run in await self.store.save(change, [turn]):
                 change.emit(RunChanged(run))
             await record(change, [turn])

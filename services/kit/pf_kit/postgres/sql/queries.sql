@@ -2,11 +2,16 @@
 
 -- begin_change --
 -- The locks come before all else: no transaction id is given out, nor a row read, until they are held. The time is that
--- at which they are, as waiting for them must not put a later change before the one it waited for.
+-- at which they are, as waiting for them must not put a later change before the one it waited for. The lease is held as
+-- by hold_fence.
 with held as materialized (
     select array(select pg_advisory_xact_lock(key)::text from unnest($1::bigint[]) as key) as locks
 )
-select clock_timestamp() as time from held where locks is not null
+select
+    clock_timestamp() as time,
+    (select true from leases where name = $2::text and fence = $3::bigint for key share) as leads
+from held
+where locks is not null
 
 -- end_change --
 with facts as (
