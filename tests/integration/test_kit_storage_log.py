@@ -151,3 +151,13 @@ async def test_a_change_of_another_process_is_waited_for_in_its_time(
 async def changed_at(database: PostgresDatabase) -> datetime:
     async with database.change("a") as change:
         return change.time
+
+
+async def test_who_did_not_get_all_hears_at_once_that_there_is_more(database: PostgresDatabase) -> None:
+    for _ in range(3):
+        await emit(database)
+    first = await database.log.events_after(BEGINNING, 2)
+    assert await database.log.commits(0.0)
+    (last,) = await database.log.events_after(first[-1].cursor, 2)
+    assert last.cursor > first[-1].cursor
+    assert not await database.log.commits(0.0)

@@ -19,6 +19,7 @@ from pf_kit.memory import tables
 from pf_kit.postgres.database import PostgresDatabase
 from pf_kit.postgres.errors import ConstraintViolated
 from pf_kit.postgres.pool import PoolSettings, open_pool
+from pf_kit.postgres.queries import Filtered
 from pf_kit.postgres.transactions import transaction
 from pf_kit.postgres.views import PostgresView, on_constraint, rows
 from pf_kit.start import CannotStart
@@ -332,3 +333,28 @@ async def test_a_read_that_is_cut_short_leaves_no_transaction_open(fresh_dsn: st
             await asyncio.wait([reading])
             async with pool.lend() as lent, transaction(lent, isolation="repeatable_read", readonly=True):
                 assert await lent.fetchval("select 1") == 1
+
+
+async def test_one_plan_serves_all_calls_but_those_with_filters(fresh_dsn: str) -> None:
+    async with open_pool(PoolSettings(fresh_dsn, "public", max_size=1)) as pool:
+        view = PostgresView(pool)
+        filtered = Filtered("select 2 where $1::integer is null or $1 = 2")
+        for number in (1, 2):
+            await view.fetch("select 1 where $1::integer = 1", number)
+            await view.fetch(filtered, number)
+        plans = await view.fetch("select statement, generic_plans, custom_plans from pg_prepared_statements")
+        found = {row["statement"][:8]: (row["generic_plans"], row["custom_plans"]) for row in plans}
+        assert (found["select 1"], found["select 2"]) == ((2, 0), (0, 2))
+        assert await view.fetchval("show enable_seqscan") == "off"
+
+
+async def test_a_filtered_query_that_fails_breaks_no_change(database: PostgresDatabase) -> None:
+    async def fail() -> None:
+        async with database.change() as change:
+            await rows(change).execute("set local statement_timeout = 50")
+            await rows(change).fetch(Filtered("select pg_sleep(5) where $1::integer is null or true"), 1)
+
+    with pytest.raises(DatabaseUnavailable):
+        await fail()
+    async with database.change() as change:
+        assert await rows(change).fetchval(Filtered("select 1 where $1::integer is null or true"), 1) == 1

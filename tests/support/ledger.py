@@ -52,13 +52,13 @@ async def ledger_database(dsn: str, schema: str) -> AsyncIterator[PostgresDataba
 class LedgerHandler:
     """Enters each event into a table that accepts anything: repetitions would show."""
 
-    def __init__(self, consumer: str, fails: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self, consumer: str, fails: Callable[[], bool] = lambda: False, heeds: Callable[[Event], bool] = lambda _: True
+    ) -> None:
         self._consumer = consumer
         self._fails = fails
+        self.heeds = heeds
         self.resyncs = 0
-
-    def heeds(self, event: Event) -> bool:
-        return True
 
     def locks(self, events: Sequence[Event]) -> Sequence[str]:
         return ()
