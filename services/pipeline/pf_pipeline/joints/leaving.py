@@ -63,6 +63,9 @@ class UserEvents:
         self._fence = fence
         self._left = left
 
+    def heeds(self, event: Event) -> bool:
+        return departed(event) is not None
+
     def locks(self, _events: Sequence[Event]) -> Sequence[str]:
         return ()
 
