@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from paddleflow.problems import (
@@ -10,6 +13,7 @@ from paddleflow.problems import (
     FileUnusable,
     FolderNotAllowed,
     PathEscapes,
+    UserNotFound,
 )
 from pf_kit.clock import SystemClock
 from pf_kit.memory import MemoryDatabase
@@ -24,6 +28,7 @@ from pf_pipeline.pipelines.memory import MemoryPipelineStore
 from pf_pipeline.pipelines.sources import Documents
 from pf_pipeline.runs.ports import Wanted
 from support.fs_site import READ, FsSite, Member
+from support.owners import Everybody
 
 
 async def given(site: FsSite) -> tuple[Member, Ask, RemoteFiles]:
@@ -32,7 +37,7 @@ async def given(site: FsSite) -> tuple[Member, Ask, RemoteFiles]:
     data = alice.folder / "data"
     (data / "file").write_bytes(b"0123456789")
     (data / "out").symlink_to("/etc")
-    files = RemoteFiles(site.channel, lambda: (("authorization", f"Bearer {site.service}"),))
+    files = RemoteFiles(site.channel, lambda: (("authorization", f"Bearer {site.service}"),), Everybody())
     return alice, Ask(alice.name, made.id), files
 
 
@@ -108,3 +113,25 @@ async def test_documents_of_runs_tell_where_they_came_from(fs_site: FsSite) -> N
     as_it_is = await found.find(Owner(alice.name), Wanted(document="name: stew", path="run.yaml", filesystem="data"))
     assert (as_it_is.text, as_it_is.source.document, as_it_is.source.origin) == ("name: stew", True, "")
     assert as_it_is.filesystem == "data"
+
+
+@dataclass
+class Renamed:
+    """Knows since when each name is that of who has it now."""
+
+    time: datetime
+
+    async def since(self, _name: str) -> datetime:
+        return self.time
+
+
+async def test_files_are_not_read_for_who_got_the_name_later(fs_site: FsSite) -> None:
+    _, ask, _ = await given(fs_site)
+    added = datetime(2026, 1, 1, tzinfo=UTC)
+    for now in (added, added + timedelta(seconds=1)):
+        files = RemoteFiles(fs_site.channel, lambda: (("authorization", f"Bearer {fs_site.service}"),), Renamed(now))
+        if now == added:
+            assert await files.exist(replace(ask, since=added), ["file"]) == [True]
+        else:
+            with pytest.raises(UserNotFound):
+                await files.exist(replace(ask, since=added), ["file"])

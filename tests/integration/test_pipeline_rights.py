@@ -35,6 +35,7 @@ from pf_kit.clock import SystemClock
 from pf_kit.joining import join
 from pf_kit.tokens import Signer
 from support.callers import Caller, methods_of, path_of
+from support.queue_site import PASSWORD
 from support.waiting import eventually
 
 AUDIT = methods_of([info_pb2.DESCRIPTOR.services_by_name["AuditService"]])
@@ -229,6 +230,17 @@ async def test_only_who_is_named_approves(players: Cast) -> None:
     await eventually(has_gone_on)
     with pytest.raises(RunStateConflict):
         await players.site.root(decide)
+
+
+async def test_the_next_user_of_a_name_approves_nothing(players: Cast) -> None:
+    name, site = players.names["asked"], players.site
+    decide = run_pb2.DecideApprovalRequest(run_id=players.waits, path="ask", approve=True)
+    await site.queues(auth_pb2.DeleteUserRequest(name=name))
+    await site.queues(auth_pb2.CreateUserRequest(user=auth_pb2.User(name=name), password=PASSWORD))
+    another = replace(site.root, secret=site.process.jobs.queue.log_in(name, PASSWORD))
+    with pytest.raises(RunNotFound):
+        await another(decide)
+    await site.root(decide)
 
 
 async def test_only_root_names_another_owner(players: Cast) -> None:

@@ -141,7 +141,7 @@ class Parts:
 
     @property
     def files(self) -> RemoteFiles:
-        return RemoteFiles(self.fs, self.metadata)
+        return RemoteFiles(self.fs, self.metadata, self.users)
 
     @property
     def documents(self) -> Documents:

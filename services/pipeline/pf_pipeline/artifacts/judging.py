@@ -251,7 +251,7 @@ def _match(known: Known, results: Sequence[CachedResult], now: datetime) -> Cach
 
 
 def _spot(question: Question, path: str) -> Spot:
-    return Spot(Ask(question.user, question.shelf.filesystem_id), path)
+    return Spot(Ask(question.user, question.shelf.filesystem_id, question.shelf.owner_since), path)
 
 
 def _spots(question: Question) -> Iterator[Spot]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from paddleflow.problems import Problem
+from pf_kit.changes import UNBORN
 from pf_pipeline.artifacts.domain import Period, Table
 from pf_pipeline.documents.model import CacheMode
 
@@ -17,6 +19,8 @@ class Ask:
 
     user: str
     filesystem_id: str
+    since: datetime = UNBORN
+    """When the user was added; who was given the name later is not asked for. UNBORN: whoever has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +47,10 @@ class Piece:
 class Files(Protocol):
     """Files in filesystems.
 
-    Any number of paths may be asked for; results come in their order. What is wrong with one path is a Fault of its
-    own. What is wrong with a filesystem is raised, as FilesystemNotFound, FilesystemNotGranted, FilesystemReadOnly,
-    FolderNotAllowed, FolderUnusable or PathEscapes; Unavailable and DeadlineExceeded if nobody can tell.
+    Any number of paths may be asked for; results come in their order. What is wrong with one path is a Fault of its own.
+    UserNotFound is raised if the user is there no more. What is wrong with a filesystem is raised: FilesystemNotFound,
+    FilesystemNotGranted, FilesystemReadOnly, FolderNotAllowed, FolderUnusable or PathEscapes; Unavailable and
+    DeadlineExceeded if nobody can tell.
     """
 
     async def exist(self, ask: Ask, paths: Sequence[str]) -> Sequence[bool | Fault]:

@@ -62,7 +62,7 @@ class ArtifactLibrary:
         """Reads files of the main filesystem."""
         if run.order.executor is Executor.NOTHING:
             return Told(wanted.path, dict.fromkeys(wanted.files, ""))
-        ask = Ask(run.owner, run.order.filesystem_id)
+        ask = Ask(run.owner, run.order.filesystem_id, run.owner_since)
         try:
             pieces = await again("read files", lambda: self.files.read(ask, wanted.files, wanted.limit))
             contents = {
@@ -192,7 +192,8 @@ class ArtifactLibrary:
         """Small results as a step wrote them. Raises Unsettled."""
         if not wanted:
             return {}
-        ask, paths = Ask(run.owner, run.order.filesystem_id), [node.work.result_files[name] for name in wanted]
+        ask = Ask(run.owner, run.order.filesystem_id, run.owner_since)
+        paths = [node.work.result_files[name] for name in wanted]
         pieces = await again("read results", lambda: self.files.read(ask, paths, LARGEST_RESULT))
         return {
             name: _result(name, result, piece, path)

@@ -89,7 +89,7 @@ def _by_id(mount: Mount, ids: Mapping[str, str]) -> Mount:
 def _scope(run: Run, planned: PlannedStep) -> Iterator[tuple[str, Spot]]:
     for scope in planned.cache.fs_scope:
         name = scope.name or run.order.filesystem
-        ask = Ask(run.owner, run.order.mounts.get(name, run.order.filesystem_id))
+        ask = Ask(run.owner, run.order.mounts.get(name, run.order.filesystem_id), run.owner_since)
         for path in filter(None, (each.strip() for each in scope.path.split(","))):
             # Paths begin in the filesystem, also if they are written as absolute ones.
             yield f"{name}:{path}", Spot(ask, path.strip("/"))

@@ -56,7 +56,9 @@ class FileSecrets:
         """The secret of a notice."""
         try:
             await require_there(self.users, notice.whose)
-            (piece,) = await self.files.read(Ask(notice.owner, notice.filesystem), [notice.secret_file], LONGEST_SECRET)
+            (piece,) = await self.files.read(
+                Ask(notice.owner, notice.filesystem, notice.owner_since), [notice.secret_file], LONGEST_SECRET
+            )
         except LASTING as problem:
             raise Refused(f"the secret cannot be read: {problem}") from None
         except Problem as problem:

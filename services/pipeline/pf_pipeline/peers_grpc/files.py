@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
 from grpc import aio
@@ -11,9 +12,12 @@ from paddleflow.fs.v1 import errors_pb2, fs_pb2
 from paddleflow.fs.v1 import file_pb2 as pb
 from paddleflow.fs.v1.file_pb2_grpc import FileServiceStub
 from paddleflow.problems import FileNotFound, FileUnusable, FolderNotAllowed, PathEscapes
+from pf_kit.changes import UNBORN
 from pf_pipeline.artifacts.ports import Ask, Fault, Pending, Piece
 from pf_pipeline.documents.model import CacheMode
+from pf_pipeline.owners import Owner, Users
 from pf_pipeline.peers_grpc.calls import Metadata, behalf, call
+from pf_pipeline.peers_grpc.users import require_there
 
 if TYPE_CHECKING:
     from paddleflow.fs.v1.file_pb2_grpc import FileServiceAsyncStub
@@ -24,6 +28,8 @@ MOST_READ = 1024 * 1024
 """Bytes that one call returns."""
 ANSWER_SECONDS = 30.0
 """The service stops working for a call earlier."""
+KNOWN_SECONDS = 1.0
+"""For so long it is not asked again whether a user is there."""
 FAULTS = {problem.reason: problem for problem in (FileNotFound, FileUnusable, FolderNotAllowed, PathEscapes)}
 MODES = {CacheMode.CONTENT: pb.DIGEST_MODE_CONTENT, CacheMode.MTIME: pb.DIGEST_MODE_TIME}
 T = TypeVar("T")
@@ -32,14 +38,19 @@ T = TypeVar("T")
 class RemoteFiles:
     """Fulfils `Files`."""
 
-    def __init__(self, channel: aio.Channel, metadata: Metadata) -> None:
+    def __init__(self, channel: aio.Channel, metadata: Metadata, users: Users) -> None:
         self._files: FileServiceAsyncStub = FileServiceStub(channel)
         self._metadata = metadata
+        self._users = users
+        self._there: dict[Owner, float] = {}
+        """Users who were there, and when that was asked."""
 
     async def exist(self, ask: Ask, paths: Sequence[str]) -> Sequence[bool | Fault]:
         async def some(paths: Sequence[str]) -> Sequence[bool | Fault]:
             request = pb.StatFilesRequest(filesystem=_key(ask), paths=paths)
-            reply = await call(self._files.StatFiles, request, pb.StatFilesResponse, self._for(ask), ANSWER_SECONDS)
+            reply = await call(
+                self._files.StatFiles, request, pb.StatFilesResponse, await self._for(ask), ANSWER_SECONDS
+            )
             return [_existence(each) for each in reply.files]
 
         return await _in_batches(paths, MOST_PATHS, some)
@@ -48,7 +59,9 @@ class RemoteFiles:
         async def some(paths: Sequence[str]) -> Sequence[Piece | Fault]:
             ranges = [pb.FileRange(path=path, length=longest) for path in paths]
             request = pb.ReadFilesRequest(filesystem=_key(ask), ranges=ranges)
-            reply = await call(self._files.ReadFiles, request, pb.ReadFilesResponse, self._for(ask), ANSWER_SECONDS)
+            reply = await call(
+                self._files.ReadFiles, request, pb.ReadFilesResponse, await self._for(ask), ANSWER_SECONDS
+            )
             return [
                 _fault(each.fault) if each.HasField("fault") else Piece(each.data, each.size) for each in reply.pieces
             ]
@@ -58,7 +71,9 @@ class RemoteFiles:
     async def digest(self, ask: Ask, paths: Sequence[str], mode: CacheMode) -> Sequence[str | Pending | Fault]:
         async def some(paths: Sequence[str]) -> Sequence[str | Pending | Fault]:
             request = pb.DigestFilesRequest(filesystem=_key(ask), paths=paths, mode=MODES[mode])
-            reply = await call(self._files.DigestFiles, request, pb.DigestFilesResponse, self._for(ask), ANSWER_SECONDS)
+            reply = await call(
+                self._files.DigestFiles, request, pb.DigestFilesResponse, await self._for(ask), ANSWER_SECONDS
+            )
             return [_unfinished(each) or each.digest for each in reply.digests]
 
         return await _as_far_as_it_goes(paths, some)
@@ -67,7 +82,7 @@ class RemoteFiles:
         async def some(paths: Sequence[str]) -> Sequence[Fault | Pending | None]:
             request = pb.PreparePathsRequest(filesystem=_key(ask), paths=paths)
             reply = await call(
-                self._files.PreparePaths, request, pb.PreparePathsResponse, self._for(ask), ANSWER_SECONDS
+                self._files.PreparePaths, request, pb.PreparePathsResponse, await self._for(ask), ANSWER_SECONDS
             )
             return [_unfinished(each) for each in reply.changes]
 
@@ -76,13 +91,25 @@ class RemoteFiles:
     async def remove(self, ask: Ask, paths: Sequence[str]) -> Sequence[Fault | Pending | None]:
         async def some(paths: Sequence[str]) -> Sequence[Fault | Pending | None]:
             request = pb.RemoveFilesRequest(filesystem=_key(ask), paths=paths)
-            reply = await call(self._files.RemoveFiles, request, pb.RemoveFilesResponse, self._for(ask), ANSWER_SECONDS)
+            reply = await call(
+                self._files.RemoveFiles, request, pb.RemoveFilesResponse, await self._for(ask), ANSWER_SECONDS
+            )
             return [_unfinished(each) for each in reply.changes]
 
         return await _as_far_as_it_goes(paths, some)
 
-    def _for(self, ask: Ask) -> Sequence[tuple[str, str]]:
+    async def _for(self, ask: Ask) -> Sequence[tuple[str, str]]:
+        """The metadata of a call. Raises UserNotFound."""
+        if ask.since != UNBORN:
+            await self._require_there(Owner(ask.user, ask.since))
         return behalf(self._metadata, ask.user)
+
+    async def _require_there(self, owner: Owner) -> None:
+        now = monotonic()
+        if now - self._there.get(owner, float("-inf")) < KNOWN_SECONDS:
+            return
+        await require_there(self._users, owner)
+        self._there = {each: time for each, time in self._there.items() if now - time < KNOWN_SECONDS} | {owner: now}
 
 
 def _key(ask: Ask) -> fs_pb2.FilesystemKey:

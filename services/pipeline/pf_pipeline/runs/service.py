@@ -157,12 +157,16 @@ class Runs:
         return node
 
     async def _is_asked(self, view: View, caller: Principal, id_: str, node: Node) -> bool:
-        """True if the caller may approve; whoever only has the name of the owner by now may not."""
+        """True if the caller may approve; whoever was given the name of the owner, or of one who is asked, later than
+        the run was made may not.
+        """
         if caller.root or caller.name not in node.waiting_on:
             return caller.root
         (run,) = await self._store.runs(view, [id_])
-        name = identity(caller).name
-        return name == caller.name and (name != run.owner or owns(caller, run.whose))
+        user = identity(caller)
+        if user.name == run.owner:
+            return owns(caller, run.whose)
+        return user.name == caller.name and user.since <= run.life.create_time
 
 
 def _run(id_: str, owner: Owner, order: Order, life: RunLife) -> Run:

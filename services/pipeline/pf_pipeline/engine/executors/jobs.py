@@ -192,7 +192,7 @@ class JobsExecutor:
 
     async def _prepare(self, run: Run, paths: Sequence[str]) -> str:
         """Why it cannot be; empty if it is done."""
-        ask, left = Ask(run.owner, run.order.filesystem_id), list(paths)
+        ask, left = Ask(run.owner, run.order.filesystem_id, run.owner_since), list(paths)
         while left:
             try:
                 done = await again("make room for artifacts", partial(self._make_room, ask, left))
