@@ -47,10 +47,10 @@ class Piece:
 class Files(Protocol):
     """Files in filesystems.
 
-    Any number of paths may be asked for; results come in their order. What is wrong with one path is a Fault of its own.
-    UserNotFound is raised if the user is there no more. What is wrong with a filesystem is raised: FilesystemNotFound,
-    FilesystemNotGranted, FilesystemReadOnly, FolderNotAllowed, FolderUnusable or PathEscapes; Unavailable and
-    DeadlineExceeded if nobody can tell.
+    Any number of paths may be asked for; results come in their order. What is wrong with one path is a Fault of its
+    own. UserNotFound is raised if the user is there no more. What is wrong with a filesystem is raised:
+    FilesystemNotFound, FilesystemNotGranted, FilesystemReadOnly, FolderNotAllowed, FolderUnusable or PathEscapes;
+    Unavailable and DeadlineExceeded if nobody can tell.
     """
 
     async def exist(self, ask: Ask, paths: Sequence[str]) -> Sequence[bool | Fault]:
