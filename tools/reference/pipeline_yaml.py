@@ -117,7 +117,9 @@ PLACES: Sequence[tuple[str, str, Mapping[str, str], Mapping[str, Key]]] = (
         "not_on": Key("list of numbers", "none", "Exit statuses after which it is not tried again."),
     }),
     ("Approval", "`approval: true` is one with all fields as they are here.", keys.APPROVAL, {
-        "users": Key("names", "the owner", "Who may agree, if they were there already when the run was made. Root always may."),
+        "users": Key(
+            "names", "the owner", "Who may agree, if they were there already when the run was made. Root always may."
+        ),
         "message": Key("text", "empty", "What they are asked."),
         "timeout": Key(TIME, "none", "After this time without a decision the step fails."),
     }),
