@@ -23,16 +23,16 @@ RUN, PIPELINE = "run-", "ppl-"
 
 
 def what(function: F) -> F:
-    """The argument and the options that name a document, and the file that is written."""
-    source = click.argument("source", metavar="FILE|PIPELINEID")
+    """The options that say which version of a pipeline is meant, and which file is written."""
     version = click.option(
         "--version", type=click.IntRange(0, LARGEST_VERSION), default=0, help="Of the pipeline; else the newest."
     )
     target = click.option("--to", type=click.Path(dir_okay=False, path_type=Path), help="Write this file.")
-    return source(version(target(function)))
+    return version(target(function))
 
 
 @click.command("graph", cls=Verb)
+@click.argument("source", metavar="FILE|PIPELINEID|RUNID")
 @what
 @click.option(
     "--svg", "form", flag_value=DrawingForm.SVG.value, default=DrawingForm.SVG.value, help="A picture (the default)."
@@ -58,6 +58,7 @@ def graph(invocation: Invocation, source: str, version: int, to: Path | None, fo
 
 @click.command("export", cls=Verb)
 @click.argument("system", type=click.Choice(TARGETS))
+@click.argument("source", metavar="FILE|PIPELINEID")
 @what
 @click.option("--strict", is_flag=True, help="Refuse all that does not mean exactly the same there.")
 @click.option(
