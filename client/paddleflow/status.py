@@ -17,6 +17,9 @@ DETAILS_KEY = "grpc-status-details-bin"
 # percent-encoded (up to three characters a byte), so its share is small.
 MAX_MESSAGE = 800
 MAX_DETAILS = 2_500
+LARGER = "message larger than max"
+"""What gRPC says of a request or an answer that is."""
+TOO_LARGE = "it has more than the 4 MiB that one call may carry; shorten it, or do it in parts"
 
 
 class Failure(Protocol):
@@ -72,7 +75,7 @@ def problem_of(failure: Failure) -> Problem:
     status = _parse(details) if isinstance(details, bytes) else None
     message = failure.details() or ""
     if status is None:
-        return _kind(failure.code(), "")(message)
+        return _kind(failure.code(), "")(TOO_LARGE if LARGER in message else message)
     return _decode(status, failure.code(), message)
 
 

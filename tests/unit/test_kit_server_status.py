@@ -103,6 +103,13 @@ def test_a_failure_without_details_gives_the_problem_of_its_code(status: grpc.St
     assert arrived.message == "connection refused"
 
 
+def test_who_sends_too_much_at_once_is_told_what_to_do() -> None:
+    said = "Sent message larger than max (5000000 vs. 4194304)"
+    arrived = problem_of(Failed(grpc.StatusCode.RESOURCE_EXHAUSTED, said))
+    assert isinstance(arrived, ResourceExhausted)
+    assert "4 MiB" in arrived.message
+
+
 @given(st.binary())
 def test_broken_details_are_passed_over(details: bytes) -> None:
     arrived = problem_of(Failed(grpc.StatusCode.NOT_FOUND, "gone", ((DETAILS_KEY, details),)))

@@ -41,6 +41,13 @@ entry_points:
     assert lines == sorted(lines)
 
 
+@pytest.mark.parametrize("text", ["a text", "- a\n- b", "7"])
+def test_what_is_no_object_at_all_is_told_once(text: str) -> None:
+    (problem,) = problems_of(text)
+    assert (problem.path, problem.line, problem.column) == ("", 1, 1)
+    assert "must be an object" in problem.message
+
+
 def test_a_caller_is_told_all() -> None:
     with pytest.raises(DocumentInvalid) as caught:
         plan(read("name: t\nentry_points:\n  a_b: {command: x, colour: red}\n"), Request())

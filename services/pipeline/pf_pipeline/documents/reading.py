@@ -55,20 +55,21 @@ def read(text: str | bytes, limits: Limits = LIMITS) -> Reading:
             Document(name="", entry_points={}), _NOTHING, (Problem("", f"the document {problem.description}", *place),)
         )
     reader = Reader()
+    if not isinstance(tree, Fields):
+        return Reading(Document(name="", entry_points={}), _NOTHING, (Problem("", NO_OBJECT, *tree.spot),))
     document = _document(reader, tree)
     noted = sorted(reader.found, key=lambda refusal: refusal.spot)
     return Reading(document, tree, tuple(Problem(each.path, each.description, *each.spot) for each in noted))
 
 
+NO_OBJECT = "the document must be an object, with names and values"
 _NOTHING = Fields({}, {}, None, 1, 0)
 
 
-def _document(reader: Reader, node: Node) -> Document:
-    if not isinstance(node, Fields):
-        reader.refuse("", node.spot, "the document must be an object, with names and values")
+def _document(reader: Reader, node: Fields) -> Document:
     told = reader.keys(node, "", keys.DOCUMENT)
     for key in ("name", "entry_points"):
-        if isinstance(node, Fields) and (key not in told or is_empty(told[key])):
+        if key not in told or is_empty(told[key]):
             reader.refuse(key, told[key].spot if key in told else node.spot, "is missing")
     main_fs, extra_fs = _filesystems(reader, told)
     return Document(

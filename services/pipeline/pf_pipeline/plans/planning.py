@@ -30,6 +30,7 @@ from pf_pipeline.plans.domain import Kind, Plan, Planned, PlannedDag, PlannedSte
 from pf_pipeline.plans.requests import NodePath, Request, applied, disabled_faults
 
 T = TypeVar("T")
+NAME_ONE = "name one in fs_options.main_fs, or create the run in one (-f)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +90,10 @@ def _level_faults(nodes: Mapping[str, Node], path: Path, document: Document, kno
     for name, node in nodes.items():
         place = (*path, name)
         if not document.main_fs and not isinstance(node, Reference) and (node.inputs or node.outputs):
-            message = f"{name} has artifacts, which need a main filesystem: name one in fs_options.main_fs"
+            message = f"{name} has artifacts, which need a main filesystem: {NAME_ONE}"
             yield Finding((*place, "artifacts"), message)
         if not document.main_fs and isinstance(node, Step) and node.results:
-            message = f"{name} has results, which need a main filesystem: name one in fs_options.main_fs"
+            message = f"{name} has results, which need a main filesystem: {NAME_ONE}"
             yield Finding((*place, "results"), message)
         if isinstance(node, Dag):
             yield from _level_faults(node.children, (*place, "entry_points"), document, known)

@@ -87,7 +87,7 @@ class Runs:
         """Wants a run to end. Raises RunNotFound and RunStateConflict."""
         run = await self.get(change, caller, id_)
         if run.life.state in RUN_OVER:
-            raise RunStateConflict(f"run {id_!r} is {run.life.state} already")
+            raise RunStateConflict(f"run {id_!r} is over already: it is {run.life.state}")
         await self.want_stop(change, run.id, caller.name, force=force)
         return run
 
@@ -101,7 +101,7 @@ class Runs:
         if run.life.state not in RUN_OVER:
             raise RunStateConflict(f"run {id_!r} is {run.life.state}; stop it, and wait until it is over")
         if keep_if_used and (users := await self.used_by(change, run)):
-            raise RunInUse(f"{', '.join(users[:5])} took results from run {id_!r}; delete them first, or do not ask")
+            raise RunInUse(f"{', '.join(users[:5])} took results from run {id_!r}; delete them first, or delete it all the same")
         await self._store.leave(change, list(_leavings(run)))
         await self.forget(change, [run])
         return run
