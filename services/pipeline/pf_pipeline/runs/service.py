@@ -101,7 +101,8 @@ class Runs:
         if run.life.state not in RUN_OVER:
             raise RunStateConflict(f"run {id_!r} is {run.life.state}; stop it, and wait until it is over")
         if keep_if_used and (users := await self.used_by(change, run)):
-            raise RunInUse(f"{', '.join(users[:5])} took results from run {id_!r}; delete them first, or delete it all the same")
+            who = ", ".join(users[:5])
+            raise RunInUse(f"{who} took results from run {id_!r}; delete them first, or delete it all the same")
         await self._store.leave(change, list(_leavings(run)))
         await self.forget(change, [run])
         return run
