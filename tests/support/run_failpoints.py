@@ -22,7 +22,6 @@ import pf_pipeline.engine.trying
 import pf_pipeline.notices.domain
 import pf_pipeline.notices.sending
 import pf_pipeline.notices.webhooks
-import pf_pipeline.peers_grpc.jobs
 from paddleflow.channel import CONNECTION
 from paddleflow.problems import Problem
 from pf_kit.leases import Leadership, Lease
@@ -38,11 +37,10 @@ from pf_pipeline.notices.addresses import Endpoint
 from pf_pipeline.notices.domain import Notice
 from pf_pipeline.notices.postgres import PostgresNoticeStore
 from pf_pipeline.notices.webhooks import HttpWebhooks
-from pf_pipeline.owners import Owner, Users
+from pf_pipeline.owners import Owner
 from pf_pipeline.peers_grpc.commands import RemoteCommands
 from pf_pipeline.peers_grpc.files import RemoteFiles
 from pf_pipeline.peers_grpc.jobs import RemoteJobs
-from pf_pipeline.peers_grpc.users import require_there
 from pf_pipeline.runs.domain import Loop, Wish
 from pf_pipeline.runs.postgres import PostgresRunStore
 from pf_pipeline.schedules.domain import Tick
@@ -83,7 +81,7 @@ class RunPoint(StrEnum):
     CLAIM = "claim"
     CLAIMED = "claimed"
     OWNED = "owned"
-    """It has made sure whose a job is to be, and is about to create it."""
+    """It knows whose a job is to be, and is about to create it."""
     TICK = "tick"
     """Any instance: it has found ticks that are due."""
     TICKED = "ticked"
@@ -112,6 +110,7 @@ class FailingJobs(RemoteJobs):
 
     async def create(self, owner: Owner, steps: Sequence[Start]) -> Sequence[JobView | Problem]:
         self._passed(RunPoint.CREATE)
+        self._passed(RunPoint.OWNED)
         made = await super().create(owner, steps)
         self._passed(RunPoint.CREATED)
         return made
@@ -247,11 +246,6 @@ class FailingCommands(RemoteCommands):
         self._passed(RunPoint.TOLD)
 
 
-async def owner_is_there(passed: Passed, users: Users, owner: Owner) -> None:
-    await require_there(users, owner)
-    passed(RunPoint.OWNED)
-
-
 class FailingDatabase(PostgresDatabase):
     """Tells how far a change is."""
 
@@ -282,7 +276,6 @@ def failing_runs(passed: Passed, haste: Haste) -> ExitStack:
             "HttpWebhooks": partial(FailingWebhooks, passed),
             "RemoteCommands": partial(FailingCommands, passed),
         },
-        pf_pipeline.peers_grpc.jobs: {"require_there": partial(owner_is_there, passed)},
         pf_kit.ground: {
             "PostgresDatabase": partial(FailingDatabase, passed),
             "Leadership": partial(Leadership, ttl=haste.ttl, pause=haste.pause, margin=haste.margin),
