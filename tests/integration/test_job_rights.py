@@ -258,6 +258,16 @@ async def test_a_part_is_made_for_one_user_and_not_for_the_next_of_the_name(play
         assert [result.reason for result in (await for_owner(request)).results] == [reason]
 
 
+async def test_nobody_takes_the_id_of_a_step_before_its_run_does(players: Cast, service: Caller) -> None:
+    job = small(players.queue)
+    job.spec.id = f"job-run-{players.queue}"
+    with pytest.raises(InvalidArgument, match="steps of runs"):
+        await players.owner(job_pb2.CreateJobRequest(job=job))
+    owner = job_pb2.JobOwner(key=job.spec.id, scope=job.spec.id, epoch=1)
+    for_owner = replace(service, on_behalf_of=players.names["owner"])
+    assert (await for_owner(job_pb2.CreateJobRequest(job=job, owner=owner))).job.spec.id == job.spec.id
+
+
 @pytest.mark.parametrize("kind", [*READS, *CHANGES])
 async def test_without_a_token_nothing_is_told(kind: type[Message], job_site: JobSite) -> None:
     with pytest.raises(TokenMissing):

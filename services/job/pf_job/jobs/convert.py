@@ -28,6 +28,8 @@ JOB_EVENT = job_pb2.JobEvent.DESCRIPTOR.full_name
 FILTER_LENGTH = 512
 """Characters of a text to filter by."""
 TOO_LONG = f"must be text of at most {FILTER_LENGTH} characters"
+OF_RUNS = "job-run-"
+"""How the ids of steps begin. They can be foretold, and nobody is to take one before its run does."""
 MOST_LABELS = 64
 MOST_JOBS = 1000
 """Of one request."""
@@ -142,6 +144,8 @@ def draft_of(message: job_pb2.Job, part: Part | None = None) -> Draft:
     job_type = _ours(message.type, TYPES)
     if message.type and job_type is None:
         wrong.append(Violation("type", "is none that this server knows"))
+    if part is None and message.spec.id.startswith(OF_RUNS):
+        wrong.append(Violation("spec.id", f"begins with {OF_RUNS!r}, as only the ids of steps of runs do"))
     return Draft(given_spec(message.spec), job_type, message.owner, part, wrong)
 
 
