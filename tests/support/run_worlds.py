@@ -46,6 +46,9 @@ def nothing(_node: Node) -> Mapping[str, Value]:
     return {}
 
 
+MOST_PIECES = 10_000
+
+
 @dataclass
 class World:
     """Does what a run wants, in an order that chance decides; and loses the run from memory when it is told to."""
@@ -96,8 +99,10 @@ class World:
 
     def commit(self) -> None:
         """Keeps what follows; in the end all of it, if in pieces."""
-        while self._commit_piece():
-            pass
+        for _ in range(MOST_PIECES):
+            if not self._commit_piece():
+                return
+        raise AssertionError(f"it gets no further: {self.states}")
 
     def _commit_piece(self) -> bool:
         most = self.chance.randrange(1, 8) if self.pieces else 10**9

@@ -55,6 +55,13 @@ def test_a_chain_runs_in_its_order() -> None:
     assert [path for path, _ in world.launched] == ["a", "b", "c"]
 
 
+def test_more_steps_than_are_told_to_end_in_one_piece_end_all_the_same() -> None:
+    together = plan(*(step(f"s{number}") for number in range(20)), parallelism=20)
+    world = World(together, pieces=True).begin()
+    world.tell(Asked(Wanted.STOP))
+    assert world.finish().run.life.state is RunState.TERMINATED
+
+
 def test_whoever_fails_fast_takes_the_others_along() -> None:
     world = World(plan(step("a"), step("b", "a"), step("z")), fails("a"), chance=random.Random(3))
     state, states = ended(world)

@@ -130,27 +130,31 @@ def close(state: State, frame: Frame, live: Live) -> None:
 
 
 def halt(state: State) -> Iterator[None]:
-    """Ends all that is under way, and all that would begin; one with each step."""
+    """Ends all that is under way, and all that would begin; one with each step.
+
+    What was told to end before takes no step: whoever begins anew must get further.
+    """
     for live in list(state.lives.values()):
-        stop(state, live)
-        yield
+        if stop(state, live):
+            yield
     frame = state.frame
     if frame is not None:
         yield from _halt_inside(state, frame)
 
 
-def stop(state: State, live: Live) -> None:
-    """Ends an iteration of a step."""
-    if live.stage in (Stage.INSIDE, Stage.STOPPING) or live.node.path not in state.lives:
-        return
+def stop(state: State, live: Live) -> bool:
+    """Ends an iteration of a step; False if there is nothing to do for that now."""
+    if live.stage in (Stage.INSIDE, Stage.STOPPING, Stage.RESULTS) or live.node.path not in state.lives:
+        return False
     if live.stage is Stage.JOB:
         live.stage = Stage.STOPPING
         live.why = state.halting
         keep(state, live, state=NodeState.TERMINATING, message=state.halting, waiting=Waiting.JOB)
         do(state, Halt(live.node.path, live.node.attempt, live.node.job))
         happen(state, "stopping", live.node, state.halting)
-    elif live.stage is not Stage.RESULTS:
+    else:
         end(state, live, NodeState.CANCELLED, state.halting)
+    return True
 
 
 def _halt_inside(state: State, frame: Frame) -> Iterator[None]:
