@@ -146,12 +146,12 @@ class World:
         async with self.database.change(run_lock(id_)) as change:
             await runs.want_stop(change, id_, "ada", force=False)
 
-    async def drive(self, *ids: str) -> Sequence[Run]:
-        """The runs, once all are over."""
+    async def drive(self, *ids: str, ended: int = 0) -> Sequence[Run]:
+        """The runs, once all are over, and so many jobs were told to end, which is done a moment later."""
         task = asyncio.create_task(self.driver.run())
         try:
             async with asyncio.timeout(10):
-                while await self.store.unfinished(self.database.newest):
+                while await self.store.unfinished(self.database.newest) or len(self.hands.ended) < ended:
                     assert not task.done(), task.exception()
                     await asyncio.sleep(0.005)
         finally:
@@ -196,7 +196,7 @@ async def test_a_run_is_given_up_also_if_nothing_can_be_kept_beside(world: World
 
 async def test_a_run_that_is_given_up_leaves_no_job_and_no_semaphore(world: World) -> None:
     id_ = await world.run("clumsy")
-    await world.drive(id_)
+    await world.drive(id_, ended=1)
     assert world.hands.ended == [id_]
     assert not +world.keeping.semaphores.held
 

@@ -267,7 +267,7 @@ class JobSpec(_message.Message):
     RETRY_FIELD_NUMBER: _builtins.int
     LIMITS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
-    """Names the job for ever: lower-case letters, digits and `-`, beginning and ending with a letter or digit, at most 63 characters. Empty: one is made."""
+    """Names the job for ever: lower-case letters, digits and `-`, beginning and ending with a letter or digit, at most 63 characters. Empty: one is made. Ids that begin with `job-run-` are those of steps of runs."""
     name: _builtins.str
     """What people call it, at most 512 characters; need not be unique. Empty: the id."""
     image: _builtins.str
