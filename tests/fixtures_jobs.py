@@ -65,7 +65,7 @@ def own_jobs(
     with own_service(postgres, valkey, program=program) as queue:
         fs = FsProcess(queue)
         process = JobProcess(queue, fs, settings or {})
-        fs.program = process.program = program
+        fs.program = process.program = queue.program
         try:
             fs.start()
             process.start()

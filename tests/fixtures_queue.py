@@ -33,7 +33,7 @@ def own_service(
     """A service that runs on a database of its own; begun as users begin it, if that is wanted."""
     with own_database(postgres) as dsn:
         process = QueueProcess(dsn, valkey.url, settings or {})
-        process.program = program
+        process.program = process.program or program
         try:
             process.start()
             yield process

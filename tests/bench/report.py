@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from support.figures import Figure
+from support.service_process import ServiceProcess
 
 Part = Callable[[], list[Figure]]
 Parts = Mapping[str, Part]
@@ -27,6 +28,8 @@ def run(name: str, title: str, parts: Parts, chosen: Sequence[str]) -> int:
     if unknown:
         sys.stderr.write(f"no such part: {', '.join(unknown)}; there are {', '.join(parts)}\n")
         return 2
+    # What is measured is begun as users begin it.
+    ServiceProcess.program = True
     figures = [figure for part in chosen or parts for figure in _measured(part, parts[part])]
     Console(width=None if sys.stdout.isatty() else WIDTH).print(table(title, figures))
     FOLDER.mkdir(exist_ok=True)
