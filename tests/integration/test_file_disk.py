@@ -97,3 +97,12 @@ async def test_a_folder_that_is_gone_is_said_so(tmp_path: Path) -> None:
     (tmp_path / "base").rmdir()
     with pytest.raises(FolderUnusable, match="cannot be used: No such file"):
         await machine().stat(folder, [""])
+
+
+async def test_folders_made_at_the_same_time_all_have_the_permissions_of_the_one_above(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    files = machine()
+    for turn in range(40):
+        await asyncio.gather(*(files.prepare(folder_of(tmp_path), [f"{turn}/new/{n}/file"]) for n in range(4)))
+    wrong = [each for each in tmp_path.rglob("*") if each.stat().st_mode & 0o777 != 0o777]
+    assert wrong == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import shutil
 import signal
 import tempfile
@@ -36,6 +37,11 @@ async def place(request: pytest.FixtureRequest) -> AsyncIterator[tuple[LocalSite
         await close(site, runtime)
 
 
+def unused_mark() -> str:
+    """So many seconds as no other test sleeps, which may run at the same time."""
+    return str(random.randrange(10**7, 10**9))
+
+
 def running(mark: str) -> list[int]:
     """The processes of this command line."""
     found = []
@@ -51,23 +57,23 @@ def running(mark: str) -> list[int]:
 async def test_processes_that_hide_from_their_parents_end_with_the_replica(
     place: tuple[LocalSite, LocalRuntime],
 ) -> None:
-    _, runtime = place
-    hidden = "(setsid sleep 47111 &) ; (trap '' TERM HUP; (sleep 47111 &) &) ; sleep 0.2; exit 3"
+    (_, runtime), mark = place, unused_mark()
+    hidden = f"(setsid sleep {mark} &) ; (trap '' TERM HUP; (sleep {mark} &) &) ; sleep 0.2; exit 3"
     (seen,) = await ended(runtime, launch(hidden))
     assert seen.status == 3
-    assert running("47111") == []
+    assert running(mark) == []
 
 
 async def test_they_end_too_when_it_is_killed(place: tuple[LocalSite, LocalRuntime]) -> None:
-    _, runtime = place
-    replica = launch("trap '' TERM; (setsid sleep 47112 &) ; sleep 47112; sleep 47112")
+    (_, runtime), mark = place, unused_mark()
+    replica = launch(f"trap '' TERM; (setsid sleep {mark} &) ; sleep {mark}; sleep {mark}")
     async with watched(runtime) as watch:
         await runtime.start([replica])
-        await until(lambda: len(running("47112")) == 2)
+        await until(lambda: len(running(mark)) == 2)
         await runtime.stop([replica.key], 100_000)
         (seen,) = await watch.over(replica.key)
     assert seen.signal == signal.SIGKILL
-    assert running("47112") == []
+    assert running(mark) == []
 
 
 async def test_a_replica_may_close_what_it_writes_to(place: tuple[LocalSite, LocalRuntime]) -> None:
@@ -136,23 +142,23 @@ async def test_what_an_installation_ignores_ends_its_replicas(place: tuple[Local
 
 
 async def test_a_fork_bomb_stays_within_its_limit(place: tuple[LocalSite, LocalRuntime]) -> None:
-    _, runtime = place
+    (_, runtime), mark = place, unused_mark()
     limit = Ceiling(processes=30)
     (tried,) = await ended(runtime, launch("exit 0", ceiling=limit))
     if tried.notes:
         assert "processes" in tried.notes[0]
         return
-    bomb = launch("(bomb() { sleep 47113 & bomb & bomb; }; bomb) & exec sleep 47113", ceiling=limit)
+    bomb = launch(f"(bomb() {{ sleep {mark} & bomb & bomb; }}; bomb) & exec sleep {mark}", ceiling=limit)
     async with watched(runtime) as watch:
         await runtime.start([bomb])
-        await until(lambda: running("47113") != [])
+        await until(lambda: running(mark) != [])
         begun = time.monotonic()
         assert await said(runtime, "echo fine") == "fine\n"
         assert time.monotonic() - begun < 5
-        assert len(running("47113")) <= 30
+        assert len(running(mark)) <= 30
         await runtime.stop([bomb.key], 0)
         await watch.over(bomb.key)
-    assert running("47113") == []
+    assert running(mark) == []
 
 
 async def test_who_wants_too_many_processes_is_told_so(place: tuple[LocalSite, LocalRuntime]) -> None:

@@ -189,7 +189,7 @@ def readable(handle: int) -> Iterator[int]:
 
 def mount_of(handle: int) -> str:
     """Tells mounts apart, also those that show a part of the same disk."""
-    told_by_kernel = Path(f"/proc/self/fdinfo/{handle}").read_text("ascii")
+    told_by_kernel = Path(f"/proc/self/fdinfo/{handle}").read_text("utf-8")
     return next(line for line in told_by_kernel.splitlines() if line.startswith("mnt_id:"))
 
 

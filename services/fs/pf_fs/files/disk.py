@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
+from threading import Lock
 from typing import TypeVar
 
 from paddleflow.problems import FolderUnusable, Overloaded, Problem
@@ -55,6 +57,8 @@ class MachineFiles:
         self._threads = ThreadPoolExecutor(THREADS, "files")
         self._free: dict[int, asyncio.Semaphore] = {}
         """By device."""
+        self._making: defaultdict[int, Lock] = defaultdict(Lock)
+        """By device. A folder has its permissions a moment after it is there; meanwhile nobody may give them on."""
 
     async def stat(self, folder: Folder, paths: Sequence[str]) -> Sequence[Stat | Fault]:
         return await self._answered(folder, lambda handle: _each(paths, lambda path: look(handle, sub_path(path))))
@@ -72,13 +76,13 @@ class MachineFiles:
         return await self._worked(folder, paths, work)
 
     async def make(self, folder: Folder, paths: Sequence[str]) -> Sequence[Done | Pending | Fault]:
-        return await self._worked(folder, paths, _make)
+        return await self._worked(folder, paths, partial(_make, self._making[folder.device]))
 
     async def remove(self, folder: Folder, paths: Sequence[str]) -> Sequence[Done | Pending | Fault]:
         return await self._worked(folder, paths, _remove)
 
     async def prepare(self, folder: Folder, paths: Sequence[str]) -> Sequence[Done | Pending | Fault]:
-        return await self._worked(folder, paths, _prepare)
+        return await self._worked(folder, paths, partial(_prepare, self._making[folder.device]))
 
     async def _worked(
         self, folder: Folder, paths: Sequence[str], work: Callable[[int, str, Budget], R]
@@ -148,10 +152,10 @@ def _unless_spent(work: Callable[[], R]) -> R | Pending:
         return Pending()
 
 
-def _make(handle: int, path: str, budget: Budget) -> Done:
+def _make(making: Lock, handle: int, path: str, budget: Budget) -> Done:
     budget.check()
     wanted = sub_path(path)
-    with found(handle, wanted, on_missing=make_folder), told(wanted):
+    with making, found(handle, wanted, on_missing=make_folder), told(wanted):
         return Done()
 
 
@@ -161,6 +165,6 @@ def _remove(handle: int, path: str, budget: Budget) -> Done:
     return Done()
 
 
-def _prepare(handle: int, path: str, budget: Budget) -> Done:
-    _make(handle, str(PurePosixPath(path).parent), budget)
+def _prepare(making: Lock, handle: int, path: str, budget: Budget) -> Done:
+    _make(making, handle, str(PurePosixPath(path).parent), budget)
     return _remove(handle, path, budget)
