@@ -18,7 +18,7 @@ from google.protobuf.message import Message
 
 from paddleflow.auth.v1 import auth_pb2
 from paddleflow.queue.v1 import admission_pb2, cluster_pb2, queue_pb2
-from support.admission_load import QUEUES, SHARE, TRANSIENT, Load
+from support.admission_load import QUEUES, SETTLING, SHARE, TRANSIENT, Load
 from support.callers import Caller
 from support.databases import create_database
 from support.exactly_once import Told, history, require_exactly_once, require_revised, require_seen
@@ -28,6 +28,7 @@ from support.instances import Instance, Instances, Reached, instances
 from support.queue_process import ROOT_PASSWORD, QueueProcess
 from support.queue_site import node
 from support.servers import PostgresServer, ValkeyServer
+from support.waiting import until
 
 CORES = 16
 PATIENCE = 60.0
@@ -234,9 +235,11 @@ async def endure(made: Site, planned: Sequence[Blow], chance: Random, tell: Call
         following = watching.create_task(load.follow())
         await _kill_under(load, made, planned, tell)
         await load.settled()
+        found = await history(made.dsn)
+        # What was answered may be told a moment later.
+        await until(lambda: len(load.told) >= len(found.told), SETTLING)
         following.cancel()
     assert not load.failures()
-    found = await history(made.dsn)
     require_exactly_once(found, submitted=load.submitted, cancelled=load.cancelled, capacity=CORES)
     require_seen(load.seen, found.told)
     require_revised(load.revised, found.told)
