@@ -70,12 +70,6 @@ def _step_told(state: State, event: Judged | JobSeen | ResultsRead) -> None:
             stepping.results_read(state, live, event)
 
 
-def go_on(state: State) -> None:
-    """Does all that follows from what has happened, until nothing follows any more."""
-    for _ in following(state):
-        pass
-
-
 def following(state: State) -> Iterator[None]:
     """Does all that follows from what has happened, a little with each step.
 
