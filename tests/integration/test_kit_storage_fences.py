@@ -8,15 +8,18 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 from paddleflow.problems import Aborted
 from pf_kit.leases import Lease
 from pf_kit.postgres.database import PostgresDatabase
-from pf_kit.postgres.leases import PostgresLeases, fence
+from pf_kit.postgres.install import QUERIES
+from pf_kit.postgres.leases import GRACE, PostgresLeases, fence
 from pf_kit.postgres.views import PostgresView, rows
 from support.probe import postgres_database
 from support.waiting import eventually
@@ -81,6 +84,34 @@ async def test_who_takes_over_waits_for_a_change_under_way(database: PostgresDat
         assert not taking.done()
     taken = await taking
     assert taken
+    assert taken.fence == old.fence + 1
+
+
+@asynccontextmanager
+async def standing(dsn: str, lease: Lease, amid: str) -> AsyncIterator[None]:
+    """The old holder's change, and its process stands still in the midst of it."""
+    # Without limits of its own, and with the long ones of the server.
+    connection = await asyncpg.connect(dsn, server_settings={"search_path": "kit"})
+    await connection.execute("begin")
+    await connection.execute(QUERIES["hold_fence"].replace("$1", f"'{lease.name}'").replace("$2", str(lease.fence)))
+    if amid == "prepared":
+        await connection.prepare("select 1")
+    sleep = asyncio.create_task(connection.execute("select pg_sleep(100)")) if amid == "running" else None
+    yield
+    connection.terminate()
+    if sleep:
+        with pytest.raises(asyncpg.PostgresConnectionError):
+            await sleep
+
+
+@pytest.mark.parametrize("amid", ["idle", "prepared", "running"])
+async def test_who_takes_over_waits_for_nobody_who_stands_still(view: PostgresView, fresh_dsn: str, amid: str) -> None:
+    """Not even when a statement is prepared and not run: Postgres takes that for work, and sets it no limit."""
+    old = await acquired(view, "a")
+    await expire(view)
+    async with standing(fresh_dsn, old, amid), asyncio.timeout(GRACE + 3):
+        takers = [PostgresLeases(view).acquire("x", name, "", 60.0) for name in "bcd"]
+        (taken,) = filter(None, await asyncio.gather(*takers))
     assert taken.fence == old.fence + 1
 
 

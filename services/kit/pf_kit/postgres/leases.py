@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 
 from paddleflow.problems import Aborted
@@ -9,6 +10,9 @@ from pf_kit.leases import Lease
 from pf_kit.postgres.install import QUERIES
 from pf_kit.postgres.views import PostgresView, Row, rows
 from pf_kit.unit import Change
+
+GRACE = 1.0
+"""Seconds that changes under a lease that is over may still take: a holder that stands still would hold on for ever."""
 
 
 class PostgresLeases:
@@ -21,9 +25,15 @@ class PostgresLeases:
         # Looking first spares the row a lock, and the database a transaction, each second of each waiting instance.
         if await self.read(name):
             return None
-        return _lease(
-            await self._view.fetchrow(QUERIES["acquire_lease"], name, holder, address, timedelta(seconds=ttl))
+        taking = asyncio.ensure_future(
+            self._view.fetchrow(QUERIES["acquire_lease"], name, holder, address, timedelta(seconds=ttl))
         )
+        try:
+            if not (await asyncio.wait([taking], timeout=GRACE))[0]:
+                await self._view.execute(QUERIES["cut_holders"], QUERIES["acquire_lease"])
+            return _lease(await taking)
+        finally:
+            taking.cancel()
 
     async def renew(self, lease: Lease, ttl: float) -> Lease | None:
         return _lease(
