@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 
 BIN := .venv/bin
-SOURCES := client demo examples services tests tools
+SOURCES := backends client demo examples fuse services tests tools
 # Processes that run tests at once. One more than a small machine has cores: half of the time a test waits for something.
 WORKERS ?= 3
 # More arguments for pytest, for example ARGS='-k quota -x'.
