@@ -19,6 +19,7 @@ settings.register_profile("paddleflow", deadline=None, suppress_health_check=[He
 settings.load_profile("paddleflow")
 
 pytest_plugins = [
+    "fixtures_backends",
     "fixtures_client",
     "fixtures_fs",
     "fixtures_queue",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 ROOT = ""
@@ -64,9 +64,9 @@ class Parts:
     """How large files are uploaded in parts, which may be sent at once and in any order."""
 
     least: int
-    """Bytes of each part but the last."""
+    """Bytes that each part but the last must have."""
     most: int
-    """Bytes of a part."""
+    """Bytes that a part may have. As many as `least` where all parts but the last are of one size."""
     count: int
     """Parts of one upload."""
 
@@ -76,7 +76,10 @@ class Capabilities:
     """What a backend can do beyond what each of them must."""
 
     conditional: bool = False
-    """It refuses a write whose condition does not hold any more, without a moment between look and write."""
+    """It refuses a write whose condition does not hold any more, without a moment between look and write.
+
+    Others look first and then write: somebody may come between.
+    """
     renames: Renames = Renames.NOTHING
     copies: bool = False
     """It copies files by itself."""
@@ -85,9 +88,9 @@ class Capabilities:
     most_put: int | None = None
     """Bytes of a write in one piece."""
     ordered: bool = False
-    """It lists by the bytes of paths."""
+    """It walks by the bytes of paths; in what order `list` tells of a folder nobody promises."""
     deep: bool = False
-    """It lists all below a folder about as fast as what is in one."""
+    """It walks all below a folder about as fast as what is in one."""
     folders: bool = True
     """Folders are things of their own; otherwise one is there as long as something, or its marker, lies below it."""
     links: bool = False
@@ -117,7 +120,8 @@ class Facts:
     modified: int | None = None
     mode: int | None = None
     owner: tuple[int, int] | None = None
-    attributes: Mapping[str, bytes] = field(default_factory=dict)
+    attributes: Mapping[str, bytes] | None = None
+    """All extended attributes, by their full names: ``user.colour``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,62 @@
+"""What every backend promises of what is kept beside the bytes of files."""
+
+from __future__ import annotations
+
+from pf_backends.entries import Facts
+from pf_backends.port import Backend
+from support.backend_places import content
+
+MOMENT = 1_600_000_000_123_456_789
+ATTRIBUTES = {"user.colour": b"red", "user.raw": bytes(range(256))}
+
+
+def test_facts_are_kept_as_far_as_the_backend_can(backend: Backend) -> None:
+    written = backend.put("a", b"abc", facts=Facts(modified=MOMENT, mode=0o640, attributes=ATTRIBUTES))
+    assert written == backend.stat("a")
+    kept = backend.attributes("a")
+    assert kept.modified == MOMENT
+    assert kept.mode == 0o640
+    assert kept.attributes == ATTRIBUTES
+    if backend.capabilities.modes:
+        assert (written.mode, written.modified) == (0o640, MOMENT)
+    else:
+        assert written.mode is None
+
+
+def test_facts_are_changed_one_by_one(backend: Backend) -> None:
+    backend.put("a", b"abc", facts=Facts(mode=0o640, attributes=ATTRIBUTES))
+    changed = backend.set_facts("a", Facts(modified=MOMENT))
+    assert changed == backend.stat("a")
+    kept = backend.attributes("a")
+    assert (kept.modified, kept.mode, kept.attributes) == (MOMENT, 0o640, ATTRIBUTES)
+    backend.set_facts("a", Facts(attributes={"user.colour": b""}))
+    assert backend.attributes("a").attributes == {"user.colour": b""}
+    backend.set_facts("a", Facts(attributes={}))
+    kept = backend.attributes("a")
+    assert (kept.modified, kept.mode, kept.attributes) == (MOMENT, 0o640, {})
+    assert content(backend, "a") == b"abc"
+
+
+def test_facts_of_uploads_are_kept(backend: Backend) -> None:
+    upload = backend.begin("a", facts=Facts(modified=MOMENT, mode=0o600, attributes=ATTRIBUTES))
+    backend.finish(upload, [backend.send(upload, 1, b"abc")])
+    kept = backend.attributes("a")
+    assert (kept.modified, kept.mode, kept.attributes) == (MOMENT, 0o600, ATTRIBUTES)
+
+
+def test_a_copy_keeps_attributes(backend: Backend) -> None:
+    backend.put("a", b"abc", facts=Facts(mode=0o640, attributes=ATTRIBUTES))
+    backend.copy("a", "b")
+    kept = backend.attributes("b")
+    assert (kept.mode, kept.attributes) == (0o640, ATTRIBUTES)
+
+
+def test_folders_keep_permissions_where_they_are_kept(backend: Backend) -> None:
+    made = backend.make_folder("f", facts=Facts(mode=0o700))
+    assert made.mode == (0o700 if backend.capabilities.modes else None)
+    assert backend.set_facts("f", Facts(mode=0o750)) == backend.stat("f")
+
+
+def test_there_is_room_or_no_telling(backend: Backend) -> None:
+    room = backend.space()
+    assert room is None or 0 <= room.free <= room.size

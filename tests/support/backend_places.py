@@ -1,0 +1,71 @@
+"""Empty backends of each kind, for what all of them promise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from pf_backends.entries import Entry, Page
+from pf_backends.local.backend import LocalBackend
+from pf_backends.memory.backend import EVERYTHING, LIKE_OBJECTS, MemoryBackend
+from pf_backends.port import Backend
+
+
+@contextmanager
+def in_memory() -> Iterator[Backend]:
+    yield MemoryBackend(capabilities=EVERYTHING)
+
+
+@contextmanager
+def like_objects() -> Iterator[Backend]:
+    yield MemoryBackend(capabilities=LIKE_OBJECTS)
+
+
+@contextmanager
+def in_folder(folder: Path) -> Iterator[Backend]:
+    backend = LocalBackend(str(folder))
+    yield backend
+    backend.close()
+
+
+def pages(backend: Backend, folder: str = "", *, limit: int = 1000, deep: bool = False) -> Iterator[Page]:
+    """All pages of a list, or of a walk."""
+    ask = backend.walk if deep else backend.list
+    rest = ""
+    while True:
+        page = ask(folder, rest=rest, limit=limit)
+        yield page
+        rest = page.rest
+        if not rest:
+            return
+
+
+def listed(backend: Backend, folder: str = "", *, limit: int = 1000) -> list[Entry]:
+    return [entry for page in pages(backend, folder, limit=limit) for entry in page.entries]
+
+
+def walked(backend: Backend, folder: str = "", *, limit: int = 1000) -> list[Entry]:
+    return [entry for page in pages(backend, folder, limit=limit, deep=True) for entry in page.entries]
+
+
+def names(entries: list[Entry]) -> list[str]:
+    return sorted(entry.path for entry in entries)
+
+
+def content(backend: Backend, path: str) -> bytes:
+    return backend.fetch(path, limit=1 << 30)[1]
+
+
+def read(backend: Backend, path: str, offset: int, size: int, *, version: str = "") -> bytes:
+    into = bytearray(size)
+    count = backend.read(path, offset, memoryview(into), version=version)
+    return bytes(into[:count])
+
+
+def put_all(backend: Backend, paths: list[str], body: bytes = b"x") -> None:
+    """Writes many small files, several at once."""
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(partial(backend.put, body=body), paths))
