@@ -1,0 +1,47 @@
+"""What all files that are read have in common."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+from pf_backends.port import Backend
+from pf_fuse.fetching.memory import Memory
+from pf_fuse.fetching.settings import FetchSettings
+from pf_fuse.fetching.turns import Turns
+from pf_fuse.fetching.watching import Watch
+from pf_fuse.pages.cache import PageCache
+
+
+@dataclass(slots=True)
+class Counts:
+    """What was done so far; in bytes where nothing else is said."""
+
+    asked: int = 0
+    """By reads of files that were not whole when they were asked."""
+    waited: int = 0
+    """Of these, by reads that had to wait."""
+    fetched: int = 0
+    fetched_ahead: int = 0
+    requests: int = 0
+    failures: int = 0
+    """Requests that failed."""
+
+
+@dataclass(slots=True, eq=False)
+class Common:
+    """What all files that are read have in common."""
+
+    backend: Backend
+    cache: PageCache
+    settings: FetchSettings
+    lock: threading.Lock
+    """Held for moments only; whoever needs something of the below holds it."""
+    memory: Memory
+    turns: Turns
+    watch: Watch
+    freed: threading.Condition
+    """Memory may be there for who waits for some."""
+    counts: Counts = field(default_factory=Counts)
+    streams: int = 0
+    """Files that somebody waits for or that are fetched ahead."""

@@ -1,0 +1,210 @@
+"""Where the bytes of a mount come from: the page cache, memory, and the backend."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pf_backends.entries import Entry
+from pf_backends.errors import unreachable
+from pf_backends.port import Backend
+from pf_fuse.fetching.common import Common, Counts
+from pf_fuse.fetching.memory import Memory
+from pf_fuse.fetching.ordering import Neighbours, Nobody, Order
+from pf_fuse.fetching.reading import Reading
+from pf_fuse.fetching.settings import FetchSettings
+from pf_fuse.fetching.turns import Turns
+from pf_fuse.fetching.watching import Watch
+from pf_fuse.fetching.working import Work
+from pf_fuse.operations import Answer, Bytes
+from pf_fuse.pages.cache import PageCache
+from pf_fuse.pages.file import CachedFile
+from pf_fuse.pages.keys import Key
+
+CHECKED_AT_ONCE = 4 * 1024 * 1024
+"""Larger files are checked by a worker before they are handed out, so that nobody waits for it."""
+KEPT = 4096
+"""Files that nobody has open and of which there is something in memory, but nothing on a disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchStats:
+    """How a mount fetches."""
+
+    counts: Counts
+    memory: int
+    """Bytes."""
+    memory_peak: int
+    waiting: int
+    """Requests, and files that may be fetched ahead."""
+    open: int
+    """Files."""
+
+
+class OpenFile:
+    """A file that somebody has open."""
+
+    __slots__ = ("_fetcher", "_reading")
+
+    def __init__(self, fetcher: Fetcher, reading: Reading) -> None:
+        self._fetcher = fetcher
+        self._reading = reading
+
+    @property
+    def file(self) -> CachedFile:
+        """What of it is on the disk."""
+        return self._reading.file
+
+    def read(self, offset: int, size: int) -> Answer[Bytes]:
+        """As many bytes as are asked for, fewer only at the end; ESTALE if the backend has another version by now."""
+        return self._reading.read(offset, size)
+
+    def whole(self) -> int | None:
+        """A descriptor of a local file that has all of it, was checked, and stays as it is as long as this is open.
+
+        None if there is none so far. A large file that was not checked since the process began is checked now, and
+        there will be one later.
+        """
+        file = self._reading.file
+        if file.complete and not file.checked:
+            if file.size > CHECKED_AT_ONCE:
+                self._fetcher.check(self._reading)
+                return None
+            file.verify()
+        descriptor = file.fix()
+        return descriptor if descriptor >= 0 else None
+
+    def close(self) -> None:
+        self._fetcher.close(self._reading)
+
+
+class Fetcher:
+    """The bytes of all files of a backend. May be used by any number of threads."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        cache: PageCache,
+        settings: FetchSettings | None = None,
+        neighbours: Neighbours | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        settings = settings or FetchSettings()
+        lock = threading.Lock()
+        self._common = Common(
+            backend=backend,
+            cache=cache,
+            settings=settings,
+            lock=lock,
+            memory=Memory(settings.memory, settings.block),
+            turns=Turns(lock, self._hire),
+            watch=Watch(lock, clock),
+            freed=threading.Condition(lock),
+        )
+        self._order = Order(neighbours or Nobody(), settings.files_ahead, settings.small)
+        self._work = Work(self._common, self._hold, self._let_go)
+        self._readings: dict[Key, Reading] = {}
+        self._kept: OrderedDict[Key, Reading] = OrderedDict()
+        self._workers: list[threading.Thread] = []
+
+    def open(self, entry: Entry) -> OpenFile:
+        """The version of a file that an entry tells of."""
+        reading = self._hold(entry, opens=1)
+        if entry.size <= self._common.settings.small:
+            self._open_next(entry, here=reading.file.complete)
+        return OpenFile(self, reading)
+
+    def close(self, reading: Reading) -> None:
+        with self._common.lock:
+            reading.opens -= 1
+            if not reading.opens:
+                reading.cancel()
+        self._let_go(reading)
+
+    def check(self, reading: Reading) -> None:
+        """Has a worker check what of a file is on the disk."""
+        with self._common.lock:
+            if not reading.checking:
+                reading.checking = True
+                reading.holds += 1
+                self._common.turns.later([reading])
+
+    def stats(self) -> FetchStats:
+        common = self._common
+        return FetchStats(
+            common.counts, common.memory.used, common.memory.peak, common.turns.waiting, len(self._readings)
+        )
+
+    def end(self, patience: float = 1.0) -> None:
+        """Nothing is fetched any more, and whoever waits is told so. Requests under way may end later."""
+        with self._common.lock:
+            self._common.turns.end()
+            waits = self._common.watch.end()
+        for wait in waits:
+            wait.failed(unreachable(wait.path, "the mount ends"))
+        until = time.monotonic() + patience
+        for worker in self._workers:
+            worker.join(max(0.0, until - time.monotonic()))
+
+    def _open_next(self, entry: Entry, *, here: bool) -> None:
+        expected = self._order.opened(entry.path, here=here)
+        if expected:
+            with self._common.lock:
+                if self._common.turns.waiting < 2 * self._common.settings.files_ahead:
+                    self._common.turns.later(expected)
+
+    def _hire(self) -> None:
+        """Another worker, if there may be more. The caller holds the lock."""
+        if len(self._workers) < self._common.settings.at_once:
+            worker = threading.Thread(target=self._work.run, name="pf-fetch", daemon=True)
+            self._workers.append(worker)
+            worker.start()
+
+    def _hold(self, entry: Entry, opens: int = 0) -> Reading:
+        common = self._common
+        key = Key(common.backend.address, entry.path, entry.version)
+        with common.lock:
+            known = self._readings.get(key)
+            if known and known.entry.size == entry.size:
+                return self._held(known, key, opens)
+        made = Reading(common, entry, key, common.cache.open(key, entry.size))
+        with common.lock:
+            known = self._readings.setdefault(key, made)
+            if known is made or known.entry.size != entry.size:
+                return self._held(made, key, opens)
+            self._held(known, key, opens)
+        common.cache.close(made.file)
+        return known
+
+    def _held(self, reading: Reading, key: Key, opens: int) -> Reading:
+        reading.holds += 1
+        reading.opens += opens
+        self._kept.pop(key, None)
+        return reading
+
+    def _let_go(self, reading: Reading) -> None:
+        """Somebody needs it no more."""
+        gone: list[Reading] = []
+        with self._common.lock:
+            reading.holds -= 1
+            if not reading.holds:
+                if reading.worth_keeping:
+                    self._kept[reading.key] = reading
+                else:
+                    gone.append(reading)
+                while self._kept and (len(self._kept) > KEPT or not next(iter(self._kept.values())).blocks):
+                    gone.append(self._kept.popitem(last=False)[1])
+                for each in gone:
+                    self._forget(each)
+        for each in gone:
+            self._common.cache.close(each.file)
+
+    def _forget(self, reading: Reading) -> None:
+        """The caller holds the lock."""
+        if self._readings.get(reading.key) is reading:
+            del self._readings[reading.key]
+        for block in set(reading.blocks.values()):
+            self._common.memory.drop(block)

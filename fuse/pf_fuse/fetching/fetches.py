@@ -1,0 +1,78 @@
+"""Requests to the backend, and who waits for them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError
+from typing import TYPE_CHECKING
+
+from pf_fuse.operations import Bytes
+from pf_fuse.pages.keys import PAGE, Extent
+
+if TYPE_CHECKING:
+    from pf_fuse.fetching.reading import Reading
+
+
+class Wait:
+    """A read of which not all bytes are here."""
+
+    __slots__ = ("_buffer", "answer", "end", "lacks", "path", "start", "until")
+
+    def __init__(self, path: str, start: int, end: int, until: float) -> None:
+        self.path, self.start, self.end, self.until = path, start, end, until
+        self.answer: Future[Bytes] = Future()
+        self.lacks: set[Fetch] = set()
+        self._buffer: bytearray | None = None
+
+    def take(self, begin: int, data: Bytes) -> None:
+        """Bytes of the file from an offset on, as far as they are wanted."""
+        start, end = max(self.start, begin), min(self.end, begin + len(data))
+        if self._buffer is None:
+            self._buffer = bytearray(self.end - self.start)
+        self._buffer[start - self.start : end - self.start] = memoryview(data)[start - begin : end - begin]
+
+    def arrived(self, fetch: Fetch, view: memoryview) -> None:
+        """What was fetched is in memory. Called once for each fetch, by different threads."""
+        if fetch.extent.start <= self.start and self.end <= fetch.extent.end:
+            begin = fetch.extent.start
+            self._settle(lambda: self.answer.set_result(view[self.start - begin : self.end - begin]))
+            return
+        self.take(fetch.extent.start, view)
+        self.lacks.discard(fetch)
+        if not self.lacks:
+            self._settle(lambda: self.answer.set_result(self.bytes))
+
+    def failed(self, error: BaseException) -> None:
+        self._settle(lambda: self.answer.set_exception(error))
+
+    @property
+    def bytes(self) -> Bytes:
+        """All that was taken."""
+        return self._buffer or b""
+
+    def _settle(self, settle: Callable[[], None]) -> None:
+        # It may have been cancelled, or be too late.
+        with contextlib.suppress(InvalidStateError):
+            settle()
+
+
+class Fetch:
+    """A request to the backend for some pages of a file."""
+
+    __slots__ = ("ended", "extent", "reading", "started", "waits", "whole")
+
+    def __init__(self, reading: Reading, extent: Extent, *, whole: bool) -> None:
+        self.reading, self.extent, self.whole = reading, extent, whole
+        self.waits: list[Wait] = []
+        self.started = False
+        self.ended = False
+
+    @property
+    def pages(self) -> range:
+        return range(self.extent.start // PAGE, -(-self.extent.end // PAGE))
+
+    @property
+    def wanted(self) -> bool:
+        """Somebody waits for it."""
+        return any(not wait.answer.done() for wait in self.waits)

@@ -1,0 +1,158 @@
+"""The memory for what is fetched, within one bound for a mount.
+
+What was fetched stays until the room is needed. Buffers of blocks are used again and again: fresh memory costs as much
+as copying. One is used again only when nobody looks at it any more, which Python itself knows, so no reader ever has to
+say that it is done.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import MutableMapping
+from dataclasses import dataclass, field
+
+from pf_fuse.pages.keys import PAGE, Extent
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    """Bytes of one file, in memory."""
+
+    extent: Extent
+    """Empty from when the memory may be used for something else."""
+    data: bytes | bytearray
+    """At least as long as the extent."""
+    places: MutableMapping[int, Block] = field(repr=False)
+    """Where its file finds it, by its pages."""
+    unread: bool = False
+    """Fetched before it was asked for, and not read since."""
+    kept: bool = False
+    """It is on the disk too."""
+
+    def view(self, start: int, end: int) -> memoryview | None:
+        """Bytes of the file; None if they are not here, or no longer."""
+        begin = self.extent.start
+        found = memoryview(self.data)[start - begin : end - begin].toreadonly()
+        # Only now nobody can use the buffer for anything else: what it holds is looked at afterwards.
+        return found if self.extent.start == begin and start >= begin and end <= self.extent.end else None
+
+
+class Memory:
+    """Buffers within a bound. Whoever calls holds the lock of the fetcher."""
+
+    def __init__(self, most: int, block: int) -> None:
+        self.most = most
+        self.used = 0
+        """Bytes of all buffers that there are."""
+        self.peak = 0
+        self._block = block
+        self._blocks: OrderedDict[Block, None] = OrderedDict()
+        self._free: list[bytearray] = []
+        self._lent: list[bytearray] = []
+        """Of blocks that are gone, which somebody still looks at."""
+
+    def take(self, size: int, *, urgent: bool) -> bytearray | None:
+        """A buffer; None if there is none just now. What nobody waits for takes nothing that was not read yet."""
+        if size <= self._block // 2:
+            return bytearray(size) if self.claim(size, urgent=urgent) else None
+        if self._free or self._regain():
+            return self._free.pop()
+        if self.claim(self._block, urgent=urgent):
+            # What was freed for it may have left a buffer.
+            return bytearray(self._block)
+        return None
+
+    def claim(self, size: int, *, urgent: bool) -> bool:
+        """Room for bytes that somebody else brings; false if there is none just now."""
+        while self.used + size > self.most:
+            if not (self._shrink() or self._forget(urgent=urgent)):
+                return False
+        self.used += size
+        self.peak = max(self.peak, self.used)
+        return True
+
+    def give(self, data: bytes | bytearray) -> None:
+        """What was taken, or claimed, and is not needed."""
+        if len(data) < self._block - 1 or isinstance(data, bytes):
+            self.used -= len(data)
+        elif _unseen(data, self._block):
+            self._free.append(data)
+        else:
+            self._lent.append(data)
+
+    def unclaim(self, size: int) -> None:
+        """Nobody brings the bytes."""
+        self.used -= size
+
+    def keep(self, block: Block) -> None:
+        """What was fetched, from now on found by its file."""
+        for page in _pages(block.extent):
+            block.places[page] = block
+        self._blocks[block] = None
+
+    def touch(self, block: Block) -> None:
+        """It was read."""
+        block.unread = False
+        if block in self._blocks:
+            self._blocks.move_to_end(block)
+
+    def drop(self, block: Block) -> None:
+        """What is not needed any more."""
+        if block not in self._blocks:
+            return
+        del self._blocks[block]
+        for page in _pages(block.extent):
+            if block.places.get(page) is block:
+                del block.places[page]
+        block.extent = Extent(-1, -1)
+        self.give(block.data)
+
+    def rest(self) -> None:
+        """Nothing happens: gives back what can be had again."""
+        for block in [block for block in self._blocks if block.kept]:
+            self.drop(block)
+        while self._regain() or self._shrink():
+            pass
+
+    def _regain(self) -> bool:
+        """True if a buffer that somebody looked at is free."""
+        for place, buffer in enumerate(self._lent):
+            if _unseen(buffer, self._block):
+                self._free.append(self._lent.pop(place))
+                return True
+        return False
+
+    def _shrink(self) -> bool:
+        """True if there was a free buffer, which is gone."""
+        if not self._free and not self._regain():
+            return False
+        self._free.pop()
+        self.used -= self._block
+        return True
+
+    def _forget(self, *, urgent: bool) -> bool:
+        """True if a block is gone: the oldest, but those that are needed still come last."""
+        needed = None
+        for block in self._blocks:
+            if block.kept or not block.unread:
+                self.drop(block)
+                return True
+            needed = needed or block
+        if needed and urgent:
+            self.drop(needed)
+            return True
+        return False
+
+
+def _unseen(buffer: bytearray, size: int) -> bool:
+    """True if nobody has a view of it: only then it can change its length. It has the size afterwards."""
+    try:
+        del buffer[size - 1 :]
+        buffer.append(0)
+    except BufferError:
+        return False
+    return True
+
+
+def _pages(extent: Extent) -> range:
+    return range(extent.start // PAGE, -(-extent.end // PAGE))

@@ -1,0 +1,169 @@
+"""What the threads do that fetch."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+
+from pf_backends.entries import Entry
+from pf_backends.errors import Changed, changed, failure, unreachable
+from pf_backends.port import Backend
+from pf_fuse.fetching.common import Common
+from pf_fuse.fetching.fetches import Fetch
+from pf_fuse.fetching.memory import Block
+from pf_fuse.fetching.reading import Reading
+from pf_fuse.fetching.turns import Turn
+from pf_fuse.pages.keys import Extent
+
+MOMENT = 0.05
+"""Seconds after which somebody who waits for memory looks by himself."""
+
+
+class Work:
+    """What each of the threads does that fetch."""
+
+    def __init__(self, common: Common, hold: Callable[[Entry], Reading], let_go: Callable[[Reading], None]) -> None:
+        self._common = common
+        self._hold = hold
+        self._let_go = let_go
+
+    def run(self) -> None:
+        """Serves whoever's turn it is, until the end."""
+        while (turn := self._turn()) is not None:
+            match turn:
+                case Fetch():
+                    self._fetch(turn)
+                case Entry():
+                    self._fetch_ahead(turn)
+                case Reading():
+                    turn.file.verify()
+                    self._let_go(turn)
+
+    def _turn(self) -> Turn | None:
+        common = self._common
+        with common.lock:
+            while not common.turns.ended:
+                turn = common.turns.next()
+                if turn is not None:
+                    if isinstance(turn, Fetch):
+                        turn.reading.holds += 1
+                    return turn
+                if not common.turns.sleep():
+                    common.memory.rest()
+        return None
+
+    def _fetch_ahead(self, entry: Entry) -> None:
+        """A small file that may be opened soon."""
+        reading = self._hold(entry)
+        with self._common.lock:
+            fetch = reading.claim()
+        if fetch:
+            self._fetch(fetch)
+        else:
+            self._let_go(reading)
+
+    def _fetch(self, fetch: Fetch) -> None:
+        try:
+            data = self._whole(fetch) if fetch.whole else self._part(fetch)
+            if data is not None:
+                self._arrived(fetch, data)
+        except OSError as error:
+            self._failed(fetch, error)
+        except BaseException as error:
+            path = fetch.reading.entry.path
+            self._failed(fetch, unreachable(path, f"a fault of this program, please report it: {error!r}"))
+            raise
+        finally:
+            self._let_go(fetch.reading)
+
+    def _whole(self, fetch: Fetch) -> bytes | None:
+        """All of a small file, with one request."""
+        entry, common = fetch.reading.entry, self._common
+        if not self._room(fetch, lambda: common.memory.claim(entry.size, urgent=bool(fetch.waits))):
+            return None
+        try:
+            return _whole(common.backend, entry)
+        except BaseException:
+            with common.lock:
+                common.memory.unclaim(entry.size)
+            raise
+
+    def _part(self, fetch: Fetch) -> bytearray | None:
+        entry, extent, common = fetch.reading.entry, fetch.extent, self._common
+        buffers: list[bytearray] = []
+
+        def take() -> bool:
+            buffer = common.memory.take(extent.size, urgent=bool(fetch.waits))
+            buffers.extend([buffer] if buffer is not None else [])
+            return buffer is not None
+
+        if not self._room(fetch, take):
+            return None
+        try:
+            _part(common.backend, entry, extent, memoryview(buffers[0])[: extent.size])
+        except BaseException:
+            with common.lock:
+                common.memory.give(buffers[0])
+            raise
+        return buffers[0]
+
+    def _room(self, fetch: Fetch, take: Callable[[], bool]) -> bool:
+        """Waits for memory as long as somebody waits for the bytes; false if nobody does, and there is none."""
+        common = self._common
+        with common.lock:
+            while not take():
+                if common.turns.ended or not fetch.wanted:
+                    fetch.reading.landed(fetch)
+                    return False
+                common.freed.wait(MOMENT)
+            common.counts.requests += 1
+            return True
+
+    def _arrived(self, fetch: Fetch, data: bytes | bytearray) -> None:
+        common, reading, extent = self._common, fetch.reading, fetch.extent
+        view = memoryview(data)[: extent.size].toreadonly()
+        block = Block(extent, data, reading.blocks)
+        with common.lock:
+            block.unread = not fetch.waits
+            common.memory.keep(block)
+            reading.landed(fetch)
+            common.counts.fetched += extent.size
+            common.counts.fetched_ahead += extent.size if block.unread else 0
+        for wait in fetch.waits:
+            wait.arrived(fetch, view)
+        if reading.file.fill(extent.start, view):
+            block.kept = True
+            common.cache.tidy()
+        with common.lock:
+            common.freed.notify()
+
+    def _failed(self, fetch: Fetch, error: OSError) -> None:
+        with self._common.lock:
+            self._common.counts.failures += 1
+            fetch.reading.landed(fetch)
+            if isinstance(error, Changed):
+                fetch.reading.error = error
+        for wait in fetch.waits:
+            wait.failed(error)
+
+
+def _whole(backend: Backend, entry: Entry) -> bytes:
+    """The bytes of a small file, of the version that is asked for."""
+    try:
+        found, data = backend.fetch(entry.path, limit=entry.size)
+    except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise changed(entry.path, "the file has grown since it was looked at; open it again") from error
+        raise
+    if found.version != entry.version or len(data) != entry.size:
+        raise changed(entry.path, "the file was changed since it was looked at; open it again")
+    return data
+
+
+def _part(backend: Backend, entry: Entry, extent: Extent, into: memoryview) -> None:
+    """Fills memory with bytes of the version that is asked for."""
+    count = backend.read(entry.path, extent.start, into, version=entry.version)
+    if count < extent.size:
+        raise changed(entry.path, f"the file ends at {extent.start + count} of {entry.size} bytes; open it again")
+    if count > extent.size:
+        raise failure(errno.EIO, entry.path, f"the backend gave {count} bytes for {extent.size}")

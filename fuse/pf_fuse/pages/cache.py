@@ -1,0 +1,199 @@
+"""The page cache: what was fetched is kept on disks, for all mounts of a machine and for later ones.
+
+Several processes may share its folders. Who opens a file that is not whole and that nobody else fills, fills it; for
+the others it is not there until it is whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from pf_fuse.pages.checking import Report, check
+from pf_fuse.pages.evicting import Evictor, found, remove, unlink
+from pf_fuse.pages.file import CachedFile
+from pf_fuse.pages.folder import Folder, FolderStats
+from pf_fuse.pages.keys import Key
+from pf_fuse.pages.stored import State
+
+KNOWN = 65_536
+"""Files that are remembered as checked after they were closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheSettings:
+    """Where a cache lies, and how large it may become."""
+
+    folders: Sequence[str] = ()
+    """None: nothing is kept."""
+    bytes: int | None = None
+    """In all folders together; at most what there is room for."""
+    files: int = 1_000_000
+    """In all folders together."""
+    descriptors: int = 4096
+    """Of files that nobody has open, and that may be opened again soon."""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheStats:
+    """How a cache is doing."""
+
+    folders: Sequence[FolderStats]
+    open: int
+    idle: int
+
+
+class PageCache:
+    """Files by their keys. May be used by any number of threads."""
+
+    def __init__(
+        self,
+        settings: CacheSettings,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._settings = settings
+        self._now = now
+        self._lock = threading.Lock()
+        self._files: dict[str, CachedFile] = {}
+        self._idle: OrderedDict[str, CachedFile] = OrderedDict()
+        self._known: OrderedDict[str, State] = OrderedDict()
+        count = max(1, len(settings.folders))
+        most = settings.bytes // count if settings.bytes is not None else None
+        sharers = _sharers(settings.folders)
+        self._folders = [Folder(path, most, settings.files // count, sharers[path], clock) for path in settings.folders]
+        self._evictors = [Evictor(folder, self._let_go, clock) for folder in self._folders]
+
+    def open(self, key: Key, size: int) -> CachedFile:
+        """Pins a file, of which all, some or nothing is there."""
+        name = key.name
+        with self._lock:
+            file = self._files.get(name)
+            if file is not None and file.size == size:
+                file.pins += 1
+                self._idle.pop(name, None)
+                return file
+        made = CachedFile(key, name, size, None if file else self._folder(name), self._known.get(name))
+        with self._lock:
+            kept = self._files.setdefault(name, made)
+            if kept is not made and kept.size == size:
+                kept.pins += 1
+                made.detach()
+                return kept
+        made.touch(self._now())
+        return made
+
+    def close(self, file: CachedFile) -> None:
+        """Whoever opened it needs it no more."""
+        now = self._now()
+        with self._lock:
+            file.pins -= 1
+            if file.pins:
+                return
+            file.rest()
+            if file.complete and file.fd >= 0 and self._files.get(file.name) is file:
+                file.touch(now)
+                self._idle[file.name] = file
+                while len(self._idle) > self._settings.descriptors:
+                    self._end(self._idle.popitem(last=False)[1])
+            else:
+                self._end(file)
+
+    def drop(self, key: Key) -> None:
+        """Forgets a file; who has it open may go on."""
+        name = key.name
+        with self._lock:
+            file = self._files.pop(name, None)
+            if file:
+                file.dropped = True
+                if self._idle.pop(name, None):
+                    self._end(file)
+        for folder in self._usable():
+            with folder.blamed():
+                unlink(folder.file(name))
+
+    def tidy(self) -> None:
+        """Makes room where little is left. Whoever fills files calls it now and then."""
+        for evictor in self._evictors:
+            evictor.tidy()
+
+    def look(self) -> None:
+        """Counts what is there, which takes a second for some 200,000 files; until then `stats` does not know."""
+        for evictor in self._evictors:
+            evictor.look()
+
+    def stats(self) -> CacheStats:
+        return CacheStats([folder.stats() for folder in self._folders], len(self._files), len(self._idle))
+
+    def check(self) -> Report:
+        """Reads all that is there, and removes what is not as it was written."""
+        return sum((check(folder) for folder in self._usable()), Report())
+
+    def clear(self) -> None:
+        """Removes all that nobody has open."""
+        self._rest()
+        for folder in self._usable():
+            with folder.blamed():
+                for each in found(folder):
+                    folder.gave(remove(folder, each.name))
+
+    def end(self) -> None:
+        """Lets go of what nobody has open."""
+        self._rest()
+
+    def _rest(self) -> None:
+        with self._lock:
+            while self._idle:
+                self._end(self._idle.popitem()[1])
+
+    def _let_go(self, name: str) -> None:
+        with self._lock:
+            file = self._idle.pop(name, None)
+            if file:
+                self._end(file)
+
+    def _end(self, file: CachedFile) -> None:
+        """Closes a file; the caller holds the lock."""
+        if self._files.get(file.name) is file:
+            del self._files[file.name]
+            if state := file.state:
+                self._known[file.name] = state
+                while len(self._known) > KNOWN:
+                    self._known.popitem(last=False)
+        file.detach()
+
+    def _usable(self) -> list[Folder]:
+        return [folder for folder in self._folders if folder.usable()]
+
+    def _folder(self, name: str) -> Folder | None:
+        """The same one each time, as long as it is usable: larger ones have more."""
+        usable = self._usable()
+        return usable[0] if len(usable) == 1 else max(usable, key=lambda folder: _weight(folder, name), default=None)
+
+
+def _weight(folder: Folder, name: str) -> float:
+    """Of a folder for a file; if one folder fails, the files of the others stay where they are."""
+    drawn = int.from_bytes(blake2b(f"{folder.path} {name}".encode(), digest_size=6).digest()) + 1
+    return -max(1, folder.bounds.bytes) / math.log(drawn / (2**48 + 1))
+
+
+def _sharers(folders: Sequence[str]) -> dict[str, int]:
+    """How many of the folders lie on the disk of each."""
+    disks = {path: _disk(path) for path in folders}
+    return {path: sum(disk == other for other in disks.values()) for path, disk in disks.items()}
+
+
+def _disk(path: str) -> int:
+    """Of a folder that may still have to be made."""
+    while True:
+        with contextlib.suppress(OSError):
+            return os.stat(path).st_dev
+        path = os.path.dirname(path) or "."

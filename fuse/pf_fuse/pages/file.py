@@ -1,0 +1,227 @@
+"""A file of the cache, as far as it is there."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+
+from pf_fuse.pages.folder import Folder
+from pf_fuse.pages.keys import PAGE, Extent, Key, pages_of
+from pf_fuse.pages.sheets import seal, seals
+from pf_fuse.pages.stored import State, Stored
+
+BLOCK = 4096
+"""Bytes that disks give out at once."""
+CHECKED_AT_ONCE = 8 * PAGE
+UNSET = -1
+TOUCHED = 1_000_000_000
+"""Nanoseconds between two notes of a file's use."""
+
+
+class CachedFile:
+    """One version of a file, pinned as long as somebody has it open.
+
+    Reading takes no lock. Pages are written once, and are read only after that; `complete` and `checked` become true
+    once, and false again only where a page turns out not to be what was written.
+    """
+
+    __slots__ = (
+        "_bad",
+        "_checked",
+        "_fixed",
+        "_folder",
+        "_lock",
+        "_stored",
+        "_there",
+        "complete",
+        "dropped",
+        "key",
+        "name",
+        "pins",
+        "size",
+        "touched",
+    )
+
+    def __init__(self, key: Key, name: str, size: int, folder: Folder | None, known: State | None = None) -> None:
+        self.key, self.size, self.name = key, size, name
+        self.pins = 1
+        self.touched = 0
+        self.dropped = False
+        """It is no longer what is found by its name."""
+        self.complete = not size
+        """All of it is there."""
+        self._there = bytearray(pages_of(size))
+        self._checked = bytearray(pages_of(size))
+        self._fixed = False
+        self._bad = 0
+        self._folder = folder
+        self._stored: Stored | None = None
+        self._lock = threading.Lock()
+        if folder and size and folder.usable():
+            self._take(folder.find(key, size), known)
+
+    @property
+    def fd(self) -> int:
+        """Of the file on the disk, or -1. Nobody else may write to it."""
+        return self._stored.descriptor if self._stored else UNSET
+
+    @property
+    def filling(self) -> bool:
+        """Nobody else may have it as long as it is open here: it is not whole."""
+        return self._stored is not None and self._stored.alone
+
+    @property
+    def checked(self) -> bool:
+        """All of it is there, and was found to be as it was written, since this process began."""
+        return self.complete and 0 not in self._checked
+
+    @property
+    def bad(self) -> int:
+        """How many pages were not as they were written."""
+        return self._bad
+
+    @property
+    def state(self) -> State | None:
+        """By which it is known again as checked."""
+        if self._stored is None or not self.checked:
+            return None
+        info = os.fstat(self._stored.descriptor)
+        return State(info.st_ino, info.st_mtime_ns)
+
+    def read(self, offset: int, size: int) -> bytes | None:
+        """Bytes, fewer only at the end of the file; None if not all of them are there."""
+        end = min(offset + size, self.size)
+        if end <= offset:
+            return b""
+        first, last = offset // PAGE, (end - 1) // PAGE + 1
+        if self._checked.find(0, first, last) >= 0 and not self._verify(first, last):
+            return None
+        stored = self._stored
+        if stored is None or self._folder is None:
+            return None
+        with self._folder.blamed():
+            data = os.pread(stored.descriptor, end - offset, offset)
+            if len(data) == end - offset:
+                return data
+            self._distrust(first, last)
+        return None
+
+    def missing(self, offset: int, length: int) -> list[Extent]:
+        """Whole pages of these bytes that are not there."""
+        last = pages_of(min(offset + length, self.size))
+        return [Extent(first * PAGE, min(until * PAGE, self.size)) for first, until in self._gaps(offset // PAGE, last)]
+
+    def fill(self, offset: int, data: memoryview | bytes) -> bool:
+        """Keeps whole pages; those that are there stay as they are. False if they cannot be kept."""
+        view = memoryview(data)
+        if offset % PAGE or ((offset + len(view)) % PAGE and offset + len(view) != self.size):
+            raise ValueError(f"{len(view)} bytes at {offset} of {self.size} are not whole pages")
+        folder = self._folder
+        if self.complete or folder is None:
+            return self.complete and self._stored is not None
+        sealed = seals(view)
+        with self._lock, folder.blamed():
+            return self._fill(folder, offset // PAGE, view, sealed)
+        return False
+
+    def verify(self) -> bool:
+        """Checks what was not checked; true if all of it is there."""
+        for first in range(0, len(self._there), CHECKED_AT_ONCE // PAGE):
+            last = min(first + CHECKED_AT_ONCE // PAGE, len(self._there))
+            if self._checked.find(0, first, last) >= 0 and not self._verify(first, last):
+                return False
+        return self.checked
+
+    def fix(self) -> int:
+        """A descriptor for whoever reads it without asking: all of it is there, was checked, and is never written to
+        again. -1 if that cannot be had at once.
+        """
+        if not self._fixed:
+            self._fixed = self.checked and not self.filling
+        return self.fd if self._fixed else UNSET
+
+    def rest(self) -> None:
+        """Nobody has it open, and nobody reads it without asking."""
+        self._fixed = False
+
+    def touch(self, now: int) -> None:
+        """It was used at this time, in nanoseconds since 1970: what was not used for the longest time goes first."""
+        if self._stored and self._folder and now - self.touched > TOUCHED:
+            self.touched = now
+            with self._folder.blamed():
+                os.utime(self._stored.descriptor, ns=(now, os.fstat(self._stored.descriptor).st_mtime_ns))
+
+    def detach(self) -> None:
+        """Lets go of the file on the disk. Nobody may be reading."""
+        stored, self._stored = self._stored, None
+        self._fixed = False
+        self.complete = not self.size
+        self._there = bytearray(len(self._there))
+        self._checked = bytearray(len(self._there))
+        if stored:
+            stored.close()
+
+    def _take(self, stored: Stored | None, known: State | None = None) -> bool:
+        """True if there is one."""
+        if stored is not None:
+            self._there = bytearray(map(bool, stored.sheet.seals))
+            if known and known == stored.state:
+                self._checked = bytearray(b"\1" * len(self._there))
+            self._stored = stored
+            self.complete = stored.sheet.whole
+        return stored is not None
+
+    def _fill(self, folder: Folder, first: int, view: memoryview, sealed: list[int]) -> bool:
+        if self.dropped or not self._writable(folder):
+            return self.complete
+        stored = self._stored
+        assert stored is not None  # noqa: S101  # what `_writable` says
+        for start, until in self._gaps(first, first + len(sealed)):
+            part = view[(start - first) * PAGE : (until - first) * PAGE]
+            if not folder.takes(-(-len(part) // BLOCK) * BLOCK, files=0):
+                return False
+            stored.write(part, start * PAGE)
+            stored.keep(start, sealed[start - first : until - first])
+            self._there[start:until] = self._checked[start:until] = b"\1" * (until - start)
+        if 0 not in self._there:
+            stored.share()
+            self.complete = True
+        return True
+
+    def _writable(self, folder: Folder) -> bool:
+        if self._stored is None and folder.usable() and folder.takes(0, files=1):
+            self._take(folder.make(self.key, self.size) or folder.find(self.key, self.size))
+        return self._stored is not None and not self._fixed and self._stored.claim()
+
+    def _gaps(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+        there = self._there
+        while (first := there.find(0, first, last)) >= 0:
+            until = there.find(1, first, last)
+            yield first, until if until >= 0 else last
+            first = until if until >= 0 else last
+
+    def _verify(self, first: int, last: int) -> bool:
+        """Checks pages that were not checked; false if one is not there, or no longer."""
+        stored = self._stored
+        if stored is None or self._folder is None or self._there.find(0, first, last) >= 0:
+            return False
+        with self._folder.blamed():
+            for page in range(first, last):
+                if not self._checked[page]:
+                    data = os.pread(stored.descriptor, min(PAGE, self.size - page * PAGE), page * PAGE)
+                    if seal(data) != stored.sheet.seals[page] or not data:
+                        self._distrust(page, page + 1)
+                        return False
+                    self._checked[page] = 1
+            return True
+        return False
+
+    def _distrust(self, first: int, last: int) -> None:
+        """Pages are not what was written: they count as missing, and are written anew if nobody else reads them."""
+        with self._lock:
+            self._bad += last - first
+            self.complete = False
+            self._there[first:last] = self._checked[first:last] = bytes(last - first)
+            if self._stored:
+                self._stored.keep(first, [0] * (last - first))

@@ -1,0 +1,190 @@
+"""One folder of a cache, on one disk.
+
+What fails in it never fails a reader: a folder whose disk is gone, read-only or broken is left alone for a while, and
+one that is full takes nothing more until there is room.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+
+from pf_fuse.pages.keys import Key
+from pf_fuse.pages.room import Bounds, Held, bounds
+from pf_fuse.pages.stored import ATTRIBUTE, Stored, find, make
+
+INSIDE = "pages.1"
+"""The folder's part that is the cache's; the number is that of the format."""
+PRIVATE = 0o700
+AGAIN = 30.0
+"""Seconds after which a folder that failed is tried again."""
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+"""Failures that say nothing of the disk."""
+LOOK = 64 * 1024 * 1024
+"""Bytes after which the disk is asked again how much is free."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderStats:
+    """How a folder of the cache is doing."""
+
+    path: str
+    bytes: int
+    files: int
+    most: int
+    free: int
+    trouble: str
+    """Why it is not used; empty if it is."""
+
+
+class Blame:
+    """Holds failures of a disk against its folder."""
+
+    __slots__ = ("_folder",)
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if isinstance(error, OSError):
+            self._folder.fail(error)
+        return isinstance(error, OSError)
+
+
+class Folder:
+    """One folder of a cache."""
+
+    def __init__(self, path: str, most: int | None, files: int, sharers: int, clock: Callable[[], float]) -> None:
+        self.path = os.path.join(path, INSIDE)
+        self.held: Held | None = None
+        """What is in it, as far as this process knows; None: nobody has counted yet."""
+        self._most, self._files, self._sharers = most, files, sharers
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._free = 0
+        self._unseen = 0
+        """Bytes that were written since the disk was asked."""
+        self._failed: tuple[float, OSError] | None = None
+        self._attributes = False
+        self.bounds = Bounds(0, 0, 0)
+        self._begun = False
+
+    def usable(self) -> bool:
+        """False while it is left alone."""
+        if self._failed:
+            if self._clock() < self._failed[0] + AGAIN:
+                return False
+            self._failed, self._begun = None, False
+        if not self._begun:
+            self._begun = True
+            with self.blamed():
+                self._begin()
+        return self._failed is None
+
+    def blamed(self) -> Blame:
+        """Failures of the disk inside are held against the folder, and against nobody else."""
+        return Blame(self)
+
+    def fail(self, error: OSError) -> None:
+        if error.errno in FULL:
+            self._free = 0
+        elif error.errno not in OURS:
+            self._failed = (self._clock(), error)
+
+    def find(self, key: Key, size: int) -> Stored | None:
+        with self.blamed():
+            return find(self.file(key.name), key, size, attributes=self._attributes)
+        return None
+
+    def make(self, key: Key, size: int) -> Stored | None:
+        path = self.file(key.name)
+        with self.blamed():
+            try:
+                return make(path, key, size, attributes=self._attributes)
+            except FileNotFoundError:
+                os.mkdir(os.path.dirname(path), PRIVATE)
+                return make(path, key, size, attributes=self._attributes)
+        return None
+
+    def file(self, name: str) -> str:
+        return f"{self.path}/{name[:2]}/{name}"
+
+    def takes(self, size: int, *, files: int) -> bool:
+        """True if there is room for more; it counts as taken then."""
+        with self._lock:
+            self._unseen += size
+            if self._unseen > LOOK or not self._free:
+                with self.blamed():
+                    self._look()
+            held = self.held or Held()
+            grown = Held(held.bytes + size, held.files + files)
+            if not self.bounds.allows(grown, self._free - size):
+                return False
+            self._free -= size
+            self.held = grown if self.held else None
+            return True
+
+    def gave(self, held: Held) -> None:
+        """So much was removed."""
+        with self._lock:
+            self._unseen = LOOK
+            if self.held:
+                self.held = Held(max(0, self.held.bytes - held.bytes), max(0, self.held.files - held.files))
+
+    def counted(self, held: Held) -> None:
+        """So much is there."""
+        with self._lock:
+            self.held = held
+            with self.blamed():
+                self._look()
+
+    def excess(self) -> Held:
+        """What has to go."""
+        with self._lock:
+            return self.bounds.excess(self.held or Held(), self._free)
+
+    def stats(self) -> FolderStats:
+        held = self.held or Held()
+        trouble = str(self._failed[1]) if self._failed else ""
+        return FolderStats(self.path, held.bytes, held.files, self.bounds.bytes, self._free, trouble)
+
+    def _begin(self) -> None:
+        os.makedirs(os.path.dirname(self.path), PRIVATE, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(self.path, PRIVATE)
+        info = os.lstat(self.path)
+        if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid() or info.st_mode & 0o077:
+            raise PermissionError(
+                errno.EPERM, "others can read or write in the cache; make it a folder of mode 0700", self.path
+            )
+        self._attributes = _keeps_attributes(self.path)
+        self._look()
+
+    def _look(self) -> None:
+        """Asks the disk how much is free."""
+        disk = os.statvfs(self.path)
+        self._unseen = 0
+        self._free = disk.f_bavail * disk.f_frsize
+        held = self.held.bytes if self.held else 0
+        self.bounds = bounds(self._most, self._files, disk.f_blocks * disk.f_frsize, self._free, held, self._sharers)
+
+
+def _keeps_attributes(path: str) -> bool:
+    try:
+        os.setxattr(path, ATTRIBUTE, b"")
+    except OSError as error:
+        if error.errno == errno.ENOTSUP:
+            return False
+        raise
+    return True

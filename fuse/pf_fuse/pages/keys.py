@@ -1,0 +1,45 @@
+"""What is cached is found by, and the extents of it."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import NamedTuple
+
+PAGE = 128 * 1024
+"""Bytes that are kept or not, and checked, together: what the kernel reads ahead by itself at first."""
+
+
+class Key(NamedTuple):
+    """One version of one file: its bytes never change."""
+
+    address: str
+    """Of the backend."""
+    path: str
+    version: str
+
+    @property
+    def name(self) -> str:
+        """What it is called on the disk; tells nothing of the file."""
+        text = f"{len(self.address)} {len(self.path)} {self.address}{self.path}{self.version}"
+        return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=20).hexdigest()
+
+
+class Extent(NamedTuple):
+    """Bytes from one offset up to another."""
+
+    start: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        return self.end - self.start
+
+
+def pages_of(size: int) -> int:
+    """How many pages a file of this size has."""
+    return -(-size // PAGE)
+
+
+def aligned(offset: int, length: int, size: int) -> Extent:
+    """The whole pages, within a file of this size, that these bytes lie in."""
+    return Extent(offset - offset % PAGE, min(size, -(-(offset + length) // PAGE) * PAGE))

@@ -1,0 +1,200 @@
+"""A cached file on the disk.
+
+Its lock says who may do what, among all processes that share a folder: whoever reads holds it shared, and so does the
+kernel for what was registered with it, even when the process is gone; whoever fills the file, or removes it, has it
+alone. A lock ends with the process, so a file that was left half filled is filled by the next who opens it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pf_fuse.pages.keys import Key
+from pf_fuse.pages.sheets import SEAL, Sheet, decode, encode, new_sheet, seals_at
+
+ATTRIBUTE = "user.paddleflow.sheet"
+ATTRIBUTE_BYTES = 2048
+"""The longest sheet that is an attribute of its file; ext4 has room for about 4,000 bytes. One of a file up to 60 MB is
+shorter. Longer ones, and all where there are no attributes, are files of their own.
+"""
+SHEET = ".sheet"
+FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+PRIVATE = 0o600
+NO_ATTRIBUTE = frozenset({errno.ENODATA, errno.ENOTSUP})
+
+
+class State(NamedTuple):
+    """By which a file that was checked is known again."""
+
+    inode: int
+    written: int
+
+
+UNKNOWN = State(0, 0)
+
+
+@dataclass(slots=True)
+class Stored:
+    """A cached file that is open, and locked."""
+
+    descriptor: int
+    sheet: Sheet
+    alone: bool
+    """Nobody else has it: it may be filled."""
+    state: State
+    """As it was opened."""
+    sheet_descriptor: int = -1
+    """Of a sheet that is a file."""
+
+    def write(self, data: memoryview, offset: int) -> None:
+        while data:
+            written = os.pwrite(self.descriptor, data, offset)
+            data, offset = data[written:], offset + written
+
+    def keep(self, first: int, seals: Sequence[int]) -> None:
+        """Pages from the first one on are there, and were written before; those whose seal is 0 are there no more."""
+        for page, seal in enumerate(seals, first):
+            self.sheet.seals[page] = seal
+        if self.sheet_descriptor < 0:
+            os.setxattr(self.descriptor, ATTRIBUTE, encode(self.sheet))
+            return
+        changed = self.sheet.seals[first : first + len(seals)].tobytes()
+        os.pwrite(self.sheet_descriptor, changed, seals_at(self.sheet.key) + SEAL * first)
+
+    def share(self) -> None:
+        """It is whole: others may read it, and nobody writes to it any more."""
+        fcntl.flock(self.descriptor, fcntl.LOCK_SH)
+        self.alone = False
+
+    def claim(self) -> bool:
+        """Asks to have it alone; where others have it too it stays readable."""
+        if not self.alone:
+            self.alone = locked(self.descriptor, fcntl.LOCK_EX)
+            # The shared lock was lost by asking for more.
+            _ = self.alone or locked(self.descriptor, fcntl.LOCK_SH)
+        return self.alone
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+        if self.sheet_descriptor >= 0:
+            os.close(self.sheet_descriptor)
+
+
+def locked(descriptor: int, kind: int) -> bool:
+    """False if others have it. A lock that was held may be lost then."""
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def make(path: str, key: Key, size: int, *, attributes: bool) -> Stored | None:
+    """A file of which nothing is there; None if somebody else was faster."""
+    try:
+        descriptor = os.open(path, FLAGS | os.O_CREAT | os.O_EXCL, PRIVATE)
+    except FileExistsError:
+        return None
+    with _closed_on_failure(descriptor):
+        if locked(descriptor, fcntl.LOCK_EX):
+            return _begun(Stored(descriptor, new_sheet(key, size), True, UNKNOWN), path, attributes)
+    os.close(descriptor)
+    return None
+
+
+def find(path: str, key: Key, size: int, *, attributes: bool) -> Stored | None:
+    """The file that is there, as far as it is; None if there is none, or if somebody else fills or removes it."""
+    try:
+        descriptor = os.open(path, FLAGS)
+    except FileNotFoundError:
+        return None
+    with _closed_on_failure(descriptor):
+        found = _whole(descriptor, path, key, size) or _partial(descriptor, path, key, size, attributes)
+    if found is None:
+        os.close(descriptor)
+    return found
+
+
+@contextlib.contextmanager
+def _closed_on_failure(descriptor: int) -> Iterator[None]:
+    try:
+        yield
+    except OSError:
+        os.close(descriptor)
+        raise
+
+
+def _whole(descriptor: int, path: str, key: Key, size: int) -> Stored | None:
+    if not locked(descriptor, fcntl.LOCK_SH):
+        return None
+    info = os.fstat(descriptor)
+    if not info.st_nlink or info.st_size != size:
+        return None
+    found = _read(descriptor, path, key, size)
+    if found is None or not found.sheet.whole:
+        if found and found.sheet_descriptor >= 0:
+            os.close(found.sheet_descriptor)
+        return None
+    found.state = State(info.st_ino, info.st_mtime_ns)
+    return found
+
+
+def _partial(descriptor: int, path: str, key: Key, size: int, attributes: bool) -> Stored | None:
+    if not locked(descriptor, fcntl.LOCK_EX):
+        return None
+    info = os.fstat(descriptor)
+    if not info.st_nlink:
+        return None
+    found = _read(descriptor, path, key, size) if info.st_size == size else None
+    if found is None:
+        os.ftruncate(descriptor, 0)
+        return _begun(Stored(descriptor, new_sheet(key, size), True, UNKNOWN), path, attributes)
+    found.alone = True
+    if found.sheet.whole:
+        found.share()
+    return found
+
+
+def _begun(stored: Stored, path: str, attributes: bool) -> Stored:
+    """With an empty sheet."""
+    if len(stored.sheet.seals) > 1:
+        os.ftruncate(stored.descriptor, stored.sheet.size)
+    if not attributes or stored.sheet.bytes > ATTRIBUTE_BYTES:
+        sheet = os.open(path + SHEET, FLAGS | os.O_CREAT | os.O_TRUNC, PRIVATE)
+        stored.sheet_descriptor = sheet
+        os.pwrite(sheet, encode(stored.sheet), 0)
+    return stored
+
+
+def _read(descriptor: int, path: str, key: Key, size: int) -> Stored | None:
+    """None if there is no sheet, or that of something else."""
+    sheet_descriptor = -1
+    data = attribute(descriptor)
+    if data is None:
+        try:
+            sheet_descriptor = os.open(path + SHEET, FLAGS)
+        except FileNotFoundError:
+            return None
+        data = os.pread(sheet_descriptor, os.fstat(sheet_descriptor).st_size, 0)
+    sheet = decode(data)
+    if sheet is None or sheet.key != key or sheet.size != size:
+        if sheet_descriptor >= 0:
+            os.close(sheet_descriptor)
+        return None
+    return Stored(descriptor, sheet, False, UNKNOWN, sheet_descriptor)
+
+
+def attribute(descriptor: int) -> bytes | None:
+    """The sheet of a file that is one of its attributes."""
+    try:
+        return os.getxattr(descriptor, ATTRIBUTE)
+    except OSError as error:
+        if error.errno in NO_ATTRIBUTE:
+            return None
+        raise
