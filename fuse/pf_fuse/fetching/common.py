@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from pf_backends.port import Backend
+from pf_backends.entries import Entry
 from pf_fuse.fetching.memory import Memory
 from pf_fuse.fetching.settings import FetchSettings
 from pf_fuse.fetching.turns import Turns
 from pf_fuse.fetching.watching import Watch
 from pf_fuse.pages.cache import PageCache
+
+
+class Source(Protocol):
+    """What is needed of a backend; see `pf_backends.port`."""
+
+    @property
+    def address(self) -> str: ...
+
+    def read(self, path: str, offset: int, into: memoryview, *, version: str = "") -> int: ...
+
+    def fetch(self, path: str, *, limit: int) -> tuple[Entry, bytes]: ...
 
 
 @dataclass(slots=True)
@@ -32,7 +44,7 @@ class Counts:
 class Common:
     """What all files that are read have in common."""
 
-    backend: Backend
+    source: Source
     cache: PageCache
     settings: FetchSettings
     lock: threading.Lock

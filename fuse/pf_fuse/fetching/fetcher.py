@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from pf_backends.entries import Entry
 from pf_backends.errors import unreachable
-from pf_backends.port import Backend
-from pf_fuse.fetching.common import Common, Counts
+from pf_fuse.fetching.common import Common, Counts, Source
 from pf_fuse.fetching.memory import Memory
 from pf_fuse.fetching.ordering import Neighbours, Nobody, Order
 from pf_fuse.fetching.reading import Reading
@@ -86,7 +85,7 @@ class Fetcher:
 
     def __init__(
         self,
-        backend: Backend,
+        source: Source,
         cache: PageCache,
         settings: FetchSettings | None = None,
         neighbours: Neighbours | None = None,
@@ -95,7 +94,7 @@ class Fetcher:
         settings = settings or FetchSettings()
         lock = threading.Lock()
         self._common = Common(
-            backend=backend,
+            source=source,
             cache=cache,
             settings=settings,
             lock=lock,
@@ -158,6 +157,8 @@ class Fetcher:
 
     def _hire(self) -> None:
         """Another worker, if there may be more. The caller holds the lock."""
+        # One that met a fault has ended.
+        self._workers = [worker for worker in self._workers if worker.is_alive()]
         if len(self._workers) < self._common.settings.at_once:
             worker = threading.Thread(target=self._work.run, name="pf-fetch", daemon=True)
             self._workers.append(worker)
@@ -165,7 +166,7 @@ class Fetcher:
 
     def _hold(self, entry: Entry, opens: int = 0) -> Reading:
         common = self._common
-        key = Key(common.backend.address, entry.path, entry.version)
+        key = Key(common.source.address, entry.path, entry.version)
         with common.lock:
             known = self._readings.get(key)
             if known and known.entry.size == entry.size:

@@ -35,23 +35,27 @@ class Stream:
         """True if a read from there on may be the next one."""
         return self.next - SKIP <= start <= self.next + max(SKIP, self.window // 2)
 
-    def advance(self, end: int, most: int) -> Extent:
+    def advance(self, end: int, most: int, block: int) -> Extent:
         """What to fetch, beyond what was asked for: nothing as long as half of the window lies before the stream."""
         self.next = max(self.next, end)
         self.reached = max(self.reached, self.next)
         if self.reached - self.next > self.window // 2:
             return Extent(self.reached, self.reached)
         self.window = min(most, max(FIRST, 2 * self.window))
-        start, self.reached = self.reached, max(self.reached, self.next + self.window)
+        until = self.next + self.window
+        if self.window >= block:
+            until -= until % -block
+        start, self.reached = self.reached, max(self.reached, until)
         return Extent(start, self.reached)
 
 
 class Pattern:
     """How a file is read."""
 
-    __slots__ = ("_streams",)
+    __slots__ = ("_block", "_streams")
 
-    def __init__(self) -> None:
+    def __init__(self, block: int) -> None:
+        self._block = block
         self._streams: list[Stream] = []
 
     def observe(self, start: int, end: int, most: int) -> Extent:
@@ -60,11 +64,11 @@ class Pattern:
             if stream.follows(start):
                 if place:
                     self._streams.insert(0, self._streams.pop(place))
-                return stream.advance(end, most)
+                return stream.advance(end, most, self._block)
         made = Stream(end, end, 0)
         self._streams.insert(0, made)
         del self._streams[STREAMS:]
-        return made.advance(end, most) if start == 0 else Extent(end, end)
+        return made.advance(end, most, self._block) if start == 0 else Extent(end, end)
 
 
 def requests(extent: Extent, block: int, size: int) -> Iterator[Extent]:

@@ -47,7 +47,7 @@ class Reading:
         self.error: OSError | None = None
         """The backend has another version by now."""
         self._common = common
-        self._pattern = Pattern()
+        self._pattern = Pattern(common.settings.block)
 
     def read(self, offset: int, size: int) -> Answer[Bytes]:
         """As many bytes as are asked for, fewer only at the end of the file."""
@@ -121,8 +121,6 @@ class Reading:
             self._lacking(missing, wait)
             if not wait.lacks:
                 return wait.bytes
-            if self.error:
-                raise self.error
             common.counts.waited += end - start
             common.watch.add(wait)
             self._fetch_ahead(start, end)
@@ -147,8 +145,8 @@ class Reading:
         lacking: list[Extent] = []
         for extent in missing:
             lacking.extend(self._not_here(extent, wait))
-        if self.error:
-            return
+        if lacking and self.error:
+            raise self.error
         for fetch in self._fetches(lacking):
             self._fly(fetch)
             self._join(fetch, wait)

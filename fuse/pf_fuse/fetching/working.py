@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 from pf_backends.entries import Entry
 from pf_backends.errors import Changed, changed, failure, unreachable
-from pf_backends.port import Backend
-from pf_fuse.fetching.common import Common
+from pf_fuse.fetching.common import Common, Source
 from pf_fuse.fetching.fetches import Fetch
 from pf_fuse.fetching.memory import Block
 from pf_fuse.fetching.reading import Reading
@@ -82,7 +81,7 @@ class Work:
         if not self._room(fetch, lambda: common.memory.claim(entry.size, urgent=bool(fetch.waits))):
             return None
         try:
-            return _whole(common.backend, entry)
+            return _whole(common.source, entry)
         except BaseException:
             with common.lock:
                 common.memory.unclaim(entry.size)
@@ -100,7 +99,7 @@ class Work:
         if not self._room(fetch, take):
             return None
         try:
-            _part(common.backend, entry, extent, memoryview(buffers[0])[: extent.size])
+            _part(common.source, entry, extent, memoryview(buffers[0])[: extent.size])
         except BaseException:
             with common.lock:
                 common.memory.give(buffers[0])
@@ -147,10 +146,10 @@ class Work:
             wait.failed(error)
 
 
-def _whole(backend: Backend, entry: Entry) -> bytes:
+def _whole(source: Source, entry: Entry) -> bytes:
     """The bytes of a small file, of the version that is asked for."""
     try:
-        found, data = backend.fetch(entry.path, limit=entry.size)
+        found, data = source.fetch(entry.path, limit=entry.size)
     except OSError as error:
         if error.errno == errno.EFBIG:
             raise changed(entry.path, "the file has grown since it was looked at; open it again") from error
@@ -160,9 +159,9 @@ def _whole(backend: Backend, entry: Entry) -> bytes:
     return data
 
 
-def _part(backend: Backend, entry: Entry, extent: Extent, into: memoryview) -> None:
+def _part(source: Source, entry: Entry, extent: Extent, into: memoryview) -> None:
     """Fills memory with bytes of the version that is asked for."""
-    count = backend.read(entry.path, extent.start, into, version=entry.version)
+    count = source.read(entry.path, extent.start, into, version=entry.version)
     if count < extent.size:
         raise changed(entry.path, f"the file ends at {extent.start + count} of {entry.size} bytes; open it again")
     if count > extent.size:

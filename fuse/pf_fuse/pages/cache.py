@@ -126,7 +126,7 @@ class PageCache:
             evictor.tidy()
 
     def look(self) -> None:
-        """Counts what is there, which takes a second for some 200,000 files; until then `stats` does not know."""
+        """Counts what is there, a second for some 200,000 files; until then `stats` knows only of this process."""
         for evictor in self._evictors:
             evictor.look()
 

@@ -67,8 +67,10 @@ class Folder:
 
     def __init__(self, path: str, most: int | None, files: int, sharers: int, clock: Callable[[], float]) -> None:
         self.path = os.path.join(path, INSIDE)
-        self.held: Held | None = None
-        """What is in it, as far as this process knows; None: nobody has counted yet."""
+        self.held = Held()
+        """What is in it, as far as this process knows: what it put there, until it has counted."""
+        self._refused = Held()
+        """What there was no room for."""
         self._most, self._files, self._sharers = most, files, sharers
         self._clock = clock
         self._lock = threading.Lock()
@@ -127,37 +129,39 @@ class Folder:
             if self._unseen > LOOK or not self._free:
                 with self.blamed():
                     self._look()
-            held = self.held or Held()
-            grown = Held(held.bytes + size, held.files + files)
+            grown = Held(self.held.bytes + size, self.held.files + files)
             if not self.bounds.allows(grown, self._free - size):
+                self._refused = Held(size, files)
                 return False
             self._free -= size
-            self.held = grown if self.held else None
+            self.held = grown
             return True
 
     def gave(self, held: Held) -> None:
         """So much was removed."""
         with self._lock:
             self._unseen = LOOK
-            if self.held:
-                self.held = Held(max(0, self.held.bytes - held.bytes), max(0, self.held.files - held.files))
+            self._free += held.bytes
+            self._refused = Held()
+            self.held = Held(max(0, self.held.bytes - held.bytes), max(0, self.held.files - held.files))
 
     def counted(self, held: Held) -> None:
         """So much is there."""
         with self._lock:
             self.held = held
+            self._refused = Held()
             with self.blamed():
                 self._look()
 
     def excess(self) -> Held:
         """What has to go."""
         with self._lock:
-            return self.bounds.excess(self.held or Held(), self._free)
+            wanted = Held(self.held.bytes + self._refused.bytes, self.held.files + self._refused.files)
+            return self.bounds.excess(wanted, self._free)
 
     def stats(self) -> FolderStats:
-        held = self.held or Held()
         trouble = str(self._failed[1]) if self._failed else ""
-        return FolderStats(self.path, held.bytes, held.files, self.bounds.bytes, self._free, trouble)
+        return FolderStats(self.path, self.held.bytes, self.held.files, self.bounds.bytes, self._free, trouble)
 
     def _begin(self) -> None:
         os.makedirs(os.path.dirname(self.path), PRIVATE, exist_ok=True)
@@ -176,8 +180,8 @@ class Folder:
         disk = os.statvfs(self.path)
         self._unseen = 0
         self._free = disk.f_bavail * disk.f_frsize
-        held = self.held.bytes if self.held else 0
-        self.bounds = bounds(self._most, self._files, disk.f_blocks * disk.f_frsize, self._free, held, self._sharers)
+        size = disk.f_blocks * disk.f_frsize
+        self.bounds = bounds(self._most, self._files, size, self._free, self.held.bytes, self._sharers)
 
 
 def _keeps_attributes(path: str) -> bool:
