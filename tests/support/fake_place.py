@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from pf_backends.entries import Entry, Kind
-from pf_backends.errors import changed
+from pf_backends.entries import Entry
+from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
 
 
 def content(seed: object, size: int) -> bytes:
@@ -25,10 +26,9 @@ class Request:
 
 @dataclass
 class FakePlace:
-    """Files by path. What it was asked for is written down."""
+    """Files in memory. What it was asked for is written down."""
 
-    address: str = "fake://place"
-    files: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    inner: MemoryBackend = field(default_factory=lambda: MemoryBackend(capabilities=LIKE_OBJECTS))
     requests: list[Request] = field(default_factory=list)
     gate: threading.Event = field(default_factory=threading.Event)
     """While it is not set nobody gets an answer."""
@@ -43,26 +43,27 @@ class FakePlace:
         self.gate.set()
         self._lock = threading.Lock()
 
-    def put(self, path: str, data: bytes, version: str = "1") -> Entry:
-        self.files[path] = (version, data)
-        return self.entry(path)
+    @property
+    def address(self) -> str:
+        return "memory://place"
+
+    def put(self, path: str, data: bytes) -> Entry:
+        return self.inner.put(path, data)
 
     def entry(self, path: str) -> Entry:
-        version, data = self.files[path]
-        return Entry(path, Kind.FILE, size=len(data), version=version)
+        return self.inner.stat(path)
 
     def read(self, path: str, offset: int, into: memoryview, *, version: str = "") -> int:
-        data = self._answer(Request(path, offset, len(into)), version)
-        part = data[offset : offset + len(into)]
-        part = part[: len(part) - self.short]
-        into[: len(part)] = part
-        return len(part)
+        with self._asked(Request(path, offset, len(into))):
+            return self.inner.read(path, offset, into, version=version) - self.short
 
     def fetch(self, path: str, *, limit: int) -> tuple[Entry, bytes]:
-        data = self._answer(Request(path, 0, limit), "")
-        return self.entry(path), data[: len(data) - self.short]
+        with self._asked(Request(path, 0, limit)):
+            entry, data = self.inner.fetch(path, limit=limit)
+            return entry, data[: len(data) - self.short]
 
-    def _answer(self, request: Request, version: str) -> bytes:
+    @contextmanager
+    def _asked(self, request: Request) -> Iterator[None]:
         with self._lock:
             self.requests.append(request)
             self.under_way += 1
@@ -70,10 +71,7 @@ class FakePlace:
         try:
             assert self.gate.wait(30), "the gate was never opened"
             self.before(request)
-            found, data = self.files[request.path]
-            if version and version != found:
-                raise changed(request.path, "it is another version")
-            return data
+            yield
         finally:
             with self._lock:
                 self.under_way -= 1

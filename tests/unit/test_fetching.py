@@ -205,7 +205,7 @@ def test_another_version_is_an_error_and_never_a_mix(place: FakePlace, make: Mak
     file = make().open(place.put(name, old))
     if name == "big":
         assert read(file, 0, MIB) == old[:MIB]
-    place.put(name, new, version="2")
+    place.put(name, new)
     for at in range(0, len(old), MIB):
         try:
             assert read(file, at, MIB) == old[at : at + MIB]
@@ -230,7 +230,7 @@ def test_a_place_that_gives_less_than_it_says_is_found_out(place: FakePlace, mak
 
 def test_a_small_file_that_has_grown_is_another_one(place: FakePlace, make: Make) -> None:
     entry = place.put("small", SMALL)
-    place.put("small", SMALL + b"more", version="2")
+    place.put("small", SMALL + b"more")
     file = make().open(entry)
     with pytest.raises(Changed):
         read(file, 0, 10)
