@@ -22,6 +22,7 @@ pytest_plugins = [
     "fixtures_backends",
     "fixtures_client",
     "fixtures_fs",
+    "fixtures_fuse",
     "fixtures_queue",
     "fixtures_jobs",
     "fixtures_pipelines",

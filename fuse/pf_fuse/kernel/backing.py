@@ -1,0 +1,32 @@
+"""Files of other filesystems that the kernel reads by itself."""
+
+from __future__ import annotations
+
+import fcntl
+from typing import Protocol
+
+from pf_fuse.kernel.wire import BACKING_CLOSE, BACKING_ID, BACKING_MAP, BACKING_OPEN
+
+
+class Registry(Protocol):
+    """Whoever may register files with the kernel."""
+
+    def register(self, descriptor: int) -> int: ...
+
+    def unregister(self, backing: int) -> None: ...
+
+
+class OwnRegistry:
+    """This process may: it has CAP_SYS_ADMIN.
+
+    EPERM says that it has not, ELOOP that the file lies on a filesystem that is itself stacked, such as overlayfs.
+    """
+
+    def __init__(self, device: int) -> None:
+        self._device = device
+
+    def register(self, descriptor: int) -> int:
+        return fcntl.ioctl(self._device, BACKING_OPEN, bytearray(BACKING_MAP.pack(descriptor, 0, 0)), True)
+
+    def unregister(self, backing: int) -> None:
+        fcntl.ioctl(self._device, BACKING_CLOSE, bytearray(BACKING_ID.pack(backing)), True)

@@ -1,0 +1,181 @@
+"""Mounting: opens the device, puts the mount in its place, and takes it away.
+
+Nothing here touches what is mounted, by which it would wait for whoever serves it: what is to be known of the mount, the
+kernel's list of mounts says.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pf_fuse.kernel import libc
+from pf_fuse.kernel.fusermount import mount_by_helper, unmount_by_helper
+from pf_fuse.kernel.libc import Mounting, Unmounting
+
+DEVICE = "/dev/fuse"
+KIND = "fuse.paddleflow"
+READ_AHEAD_KB = 1024
+MOUNTS = "/proc/self/mountinfo"
+PLACE_FIELD, DEVICE_FIELD, OPTIONAL_FIELDS = 4, 2, 6
+OCTAL = re.compile(rb"\\([0-7]{3})")
+NOT_ANSWERED = {errno.ENOTCONN, errno.ECONNABORTED}
+"""Whoever served the mount is gone."""
+
+
+class CannotMount(OSError):
+    """The text says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MountOptions:
+    """How something is mounted."""
+
+    source: str = "paddleflow"
+    """What `df` and `mount` call it."""
+    read_only: bool = False
+    others: bool = True
+    """Other users may use it, as far as the permissions of files allow."""
+    check_permissions: bool = True
+    """The kernel checks the permissions of files."""
+    over_files: bool = False
+    """The folder may have something in it, which is hidden as long as the mount lasts."""
+    read_ahead_kb: int = READ_AHEAD_KB
+
+    def flags(self) -> Mounting:
+        always = Mounting.NO_SETUID | Mounting.NO_DEVICES
+        return always | Mounting.READ_ONLY if self.read_only else always
+
+    def words(self, privileged: bool) -> list[str]:
+        """Those that are neither flags nor numbers of this process."""
+        words = ["default_permissions"] * self.check_permissions
+        # Without privilege it takes `user_allow_other` in /etc/fuse.conf.
+        return words + ["allow_other"] * (self.others and privileged)
+
+
+@dataclass(frozen=True, slots=True)
+class Mounted:
+    """A mount as the kernel lists it."""
+
+    place: str
+    device: str
+    """Two numbers with a colon between."""
+    kind: str
+    source: str
+
+
+def mounted() -> Iterator[Mounted]:
+    """All mounts that this process sees, in the order in which they were made."""
+    for line in Path(MOUNTS).read_bytes().splitlines():
+        fields = line.split(b" ")
+        dash = fields.index(b"-", OPTIONAL_FIELDS)
+        kind, source = fields[dash + 1], fields[dash + 2]
+        yield Mounted(_plain(fields[PLACE_FIELD]), fields[DEVICE_FIELD].decode(), _plain(kind), _plain(source))
+
+
+def mounted_at(place: str) -> Mounted | None:
+    """The topmost mount at a place."""
+    found = [mount for mount in mounted() if mount.place == place]
+    return found[-1] if found else None
+
+
+def open_mount(place: Path, options: MountOptions) -> int:
+    """A descriptor of the device by which the new mount at this place is served."""
+    target = str(ready_place(place, options))
+    device = _mount_as_root(target, options) if os.geteuid() == 0 else mount_by_helper(target, _helper_words(options))
+    read_further(target, options.read_ahead_kb)
+    return device
+
+
+def ready_place(place: Path, options: MountOptions) -> Path:
+    """The place without links, after a dead mount there is taken away."""
+    target = place.parent.resolve() / place.name
+    try:
+        found = target.stat()
+    except OSError as failure:
+        if failure.errno not in NOT_ANSWERED:
+            raise _refusal(failure, f"{place} cannot be mounted at", "make the folder first") from failure
+        close_mount(target, detach=True)
+        return ready_place(place, options)
+    target = target.resolve()
+    if not stat.S_ISDIR(found.st_mode):
+        raise CannotMount(errno.ENOTDIR, "this is no folder; mount at a folder that is empty", str(place))
+    if mounted_at(str(target)) is not None:
+        raise CannotMount(errno.EBUSY, "something is mounted here already; unmount it first", str(place))
+    if not options.over_files and any(os.scandir(target)):
+        raise CannotMount(errno.ENOTEMPTY, "the folder is not empty; its files would be hidden", str(place))
+    return target
+
+
+def close_mount(place: Path, detach: bool = False) -> None:
+    """Unmounts; `detach` frees the place at once, and what is open stays usable as long as it is served.
+
+    EBUSY says that somebody works in it.
+    """
+    if os.geteuid() == 0:
+        libc.unmount(str(place), Unmounting.NO_FOLLOW | (Unmounting.DETACH if detach else Unmounting.PLAIN))
+    else:
+        unmount_by_helper(str(place), detach)
+
+
+def read_further(place: str, kilobytes: int) -> None:
+    """How much the kernel reads ahead, which is also how much it asks for at once.
+
+    It needs the rights of root and a writable /sys; without them requests are of 128 KiB.
+    """
+    mount = mounted_at(place)
+    if mount is not None:
+        with suppress(OSError):
+            Path(f"/sys/class/bdi/{mount.device}/read_ahead_kb").write_text(str(kilobytes))
+
+
+def read_ahead_of(place: str) -> int | None:
+    """In KiB, as it is."""
+    mount = mounted_at(place)
+    if mount is None:
+        return None
+    try:
+        return int(Path(f"/sys/class/bdi/{mount.device}/read_ahead_kb").read_text())
+    except OSError:
+        return None
+
+
+def open_device() -> int:
+    try:
+        return os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC)
+    except OSError as failure:
+        todo = "load the module `fuse`, or give the container the device" if failure.errno == errno.ENOENT else ""
+        raise _refusal(failure, f"{DEVICE} cannot be opened", todo or "run as root, or permit its use") from failure
+
+
+def _mount_as_root(target: str, options: MountOptions) -> int:
+    device = open_device()
+    numbers = [f"fd={device}", "rootmode=40000", "user_id=0", "group_id=0"]
+    words = ",".join(numbers + options.words(privileged=True))
+    try:
+        libc.mount(options.source, target, KIND, options.flags(), words)
+    except OSError as failure:
+        os.close(device)
+        raise _refusal(failure, f"{target} cannot be mounted at", "it takes CAP_SYS_ADMIN, also in a container") from failure
+    return device
+
+
+def _helper_words(options: MountOptions) -> list[str]:
+    source = options.source.replace("\\", "\\\\").replace(",", "\\,")
+    named = [f"fsname={source}", f"subtype={KIND.partition('.')[2]}", "nosuid", "nodev"]
+    return named + ["ro"] * options.read_only + options.words(privileged=False)
+
+
+def _refusal(failure: OSError, what: str, todo: str) -> CannotMount:
+    return CannotMount(failure.errno, f"{what}: {failure.strerror}; {todo}")
+
+
+def _plain(text: bytes) -> str:
+    """Without the octal numbers that stand for blanks."""
+    return os.fsdecode(OCTAL.sub(lambda found: bytes([int(found[1], 8)]), text))

@@ -1,0 +1,172 @@
+"""The kernel's side of a mount: reads requests, has them answered, sends the replies.
+
+One thread reads all requests into one buffer and sends at once what is answered at once. What is answered later is sent by
+the thread that has the answer.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import time
+
+from pf_fuse.kernel.accesses import Accesses
+from pf_fuse.kernel.backing import Registry
+from pf_fuse.kernel.describing import describe
+from pf_fuse.kernel.features import Agreement, Feature, agree, decode_offer, encode_agreement
+from pf_fuse.kernel.figures import Figures
+from pf_fuse.kernel.notices import Notices, name_notice, node_notice, resend_notice
+from pf_fuse.kernel.replies import Replies, error_number, refused, report
+from pf_fuse.kernel.requests import Requests
+from pf_fuse.kernel.wire import BODY, HEAD, MAJOR, REPLY, Ask
+from pf_fuse.operations import Bytes, Operations
+
+log = logging.getLogger(__name__)
+
+BESIDE_DATA = 65536
+"""Bytes of a request beside its data; the kernel refuses a smaller buffer than a page more than the largest write."""
+GONE = {errno.ENODEV, errno.ECONNABORTED, errno.ENOTCONN}
+"""There is no mount any more."""
+AGAIN = {errno.EINTR, errno.ENOENT, errno.EAGAIN}
+"""There is no request after all: it was interrupted before anybody saw it."""
+
+
+class NotAgreed(OSError):
+    """The kernel ended the mount before anything was agreed on."""
+
+
+def greet(device: int, wanted: Feature, newest: int | None = None) -> Agreement:
+    """Answers the kernel's first message. `newest`: as a kernel would that speaks this minor version of the protocol."""
+    while True:
+        try:
+            message = os.read(device, BODY + BESIDE_DATA)
+        except OSError as failure:
+            if failure.errno in AGAIN:
+                continue
+            raise NotAgreed(failure.errno, "the mount ended before the kernel greeted") from failure
+        _, ask, unique, _ = HEAD.unpack_from(message)
+        offer = decode_offer(message[BODY:])
+        if ask != Ask.INIT:
+            raise NotAgreed(errno.EPROTO, f"the kernel began with request {ask} instead of a greeting")
+        offer = offer if newest is None else offer.as_of(newest)
+        agreement = agree(offer, wanted)
+        body = encode_agreement(agreement)
+        os.writev(device, (REPLY.pack(REPLY.size + len(body), 0, unique), body))
+        if offer.major == MAJOR:
+            return agreement
+
+
+class Transport:
+    """Serves one mount until it ends; what operations may ask of the kernel."""
+
+    def __init__(self, device: int, agreement: Agreement, operations: Operations, registry: Registry | None) -> None:
+        self.figures = Figures()
+        self.accesses = Accesses()
+        self._device = device
+        self._agreement = agreement
+        self._operations = operations
+        self._registry = registry
+        self._buffer = bytearray(agreement.largest + BESIDE_DATA)
+        self._replies = Replies(device, self.figures, self.accesses)
+        self._requests = Requests(self._buffer, operations, self._replies, self._logs)
+        self._notices = Notices(device)
+
+    @property
+    def waiting(self) -> int:
+        """How many requests have no answer yet."""
+        return self._replies.parked
+
+    @property
+    def passthrough(self) -> bool:
+        return self._registry is not None and Feature.PASSTHROUGH in self._agreement.features
+
+    @property
+    def zero_open(self) -> bool:
+        return Feature.NO_OPEN in self._agreement.features
+
+    def register(self, descriptor: int) -> int:
+        if self._registry is None:
+            raise PermissionError(errno.EPERM, "nobody here may register files with the kernel")
+        return self._registry.register(descriptor)
+
+    def unregister(self, backing: int) -> None:
+        if self._registry is not None:
+            self._registry.unregister(backing)
+
+    def forget_data(self, node: int) -> None:
+        self._notices.tell(node_notice(node))
+
+    def forget_name(self, folder: int, name: bytes) -> None:
+        expire = Feature.EXPIRE_ONLY in self._agreement.features
+        self._notices.tell(name_notice(folder, name, expire))
+
+    def serve(self, resumed: bool = False) -> None:
+        """Returns when the mount is gone. `resumed`: another process has served it before and may have left requests."""
+        self._operations.begin(self)
+        try:
+            if resumed and Feature.RESEND in self._agreement.features:
+                os.write(self._device, resend_notice())
+            self._loop()
+        finally:
+            self._replies.give_up()
+            self._do_chores()
+            self._notices.end()
+            self._operations.end()
+
+    def _loop(self) -> None:
+        """Every step of it counts: it runs for each request."""
+        device, buffer, into = self._device, self._buffer, [self._buffer]
+        handlers = self._requests.handlers().get
+        count, chores, accesses = self.figures.serving.count, self._requests.chores, self.accesses
+        readv, write, writev, clock = os.readv, os.write, os.writev, time.perf_counter_ns
+        head, reply = HEAD.unpack_from, REPLY.pack
+        while True:
+            try:
+                readv(device, into)
+            except OSError as failure:
+                if failure.errno in AGAIN:
+                    continue
+                if failure.errno in GONE:
+                    return
+                raise
+            begun = clock()
+            if chores:
+                self._do_chores()
+            length, ask, unique, node = head(buffer)
+            error = 0
+            body: Bytes | None = b""
+            try:
+                body = handlers(ask, unsupported)(node, length)
+            except OSError as failure:
+                error = error_number(failure)
+            except Exception as fault:  # noqa: BLE001  # whoever asked must not wait for ever
+                error = report(ask, fault)
+            if body is None:
+                continue
+            try:
+                if body:
+                    writev(device, (reply(16 + len(body), 0, unique), body))
+                else:
+                    write(device, reply(16, -error, unique))
+            except OSError as failure:
+                refused(failure, body)
+            took = clock() - begun
+            count(ask, took, error)
+            if accesses.on:
+                accesses.note(describe(buffer[:length]), error, took)
+
+    def _do_chores(self) -> None:
+        chores = self._requests.chores
+        while chores:
+            try:
+                chores.popleft()()
+            except Exception:
+                log.exception("what was left to do after a late answer failed by a fault of the filesystem")
+
+    def _logs(self) -> bool:
+        return self.accesses.on
+
+
+def unsupported(_node: int, _: int) -> Bytes | None:
+    raise OSError(errno.ENOSYS, "no such request is answered here")

@@ -1,0 +1,65 @@
+"""Mounts for tests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.fuse_mounts import MirrorMount, begin, detach, missing
+
+MirrorMounts = Callable[..., MirrorMount]
+
+
+@pytest.fixture(scope="module")
+def mirror_mounts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MirrorMounts]:
+    """Mounts mirrors of new folders."""
+    if missing():
+        pytest.skip(missing())
+    begun: list[MirrorMount] = []
+
+    def make(place: Path | None = None, **how: Any) -> MirrorMount:
+        folder = tmp_path_factory.mktemp("mirror")
+        mount = begin(folder / "root", place or folder / "place", **how)
+        begun.append(mount)
+        return mount
+
+    yield make
+    for mount in begun:
+        detach(mount.place)
+    for mount in begun:
+        mount.end()
+
+WAYS: dict[str, dict[str, Any]] = {
+    "asked": {},
+    "cached": {"manners": {"lasts": 60.0}},
+    "later": {"later": True},
+    "linux-6.1": {"linux": "6.1"},
+    "passthrough": {"manners": {"passthrough": True}},
+}
+
+
+@pytest.fixture(scope="module", params=WAYS.values(), ids=WAYS.keys())
+def mirror_mount(mirror_mounts: MirrorMounts, request: pytest.FixtureRequest) -> MirrorMount:
+    """A mirror, mounted in each of the ways in which one can be."""
+    return mirror_mounts(**request.param)
+
+
+@pytest.fixture
+def mirrored(mirror_mount: MirrorMount, request: pytest.FixtureRequest) -> Mirrored:
+    """A new folder in a mirror, as it is and as it looks."""
+    name = re.sub(r"\W+", "-", request.node.name)
+    (mirror_mount.root / name).mkdir()
+    return Mirrored(mirror_mount.root / name, mirror_mount.place / name)
+
+
+@dataclass(frozen=True, slots=True)
+class Mirrored:
+    """One folder from two sides."""
+
+    real: Path
+    seen: Path

@@ -1,0 +1,139 @@
+"""A process that serves a mirror of a folder; beside it, files that make trouble."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import json
+import os
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+
+from pf_fuse.kernel.backing import OwnRegistry
+from pf_fuse.kernel.features import LINUX, USUAL, Feature
+from pf_fuse.kernel.mounting import MountOptions, open_mount
+from pf_fuse.kernel.transport import Transport, greet
+from pf_fuse.operations import Answer, Bytes, Caller, Kernel, Known, Operations, Reach
+from support.fuse_mirror import Manners, Mirror
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mounting:
+    """What is mounted where and how."""
+
+    root: str
+    place: str
+    linux: str = ""
+    """An older kernel that is to be pretended."""
+    without: int = 0
+    """Features that are not wanted."""
+    later: bool = False
+    """Nothing is answered at once."""
+    options: dict[str, object] = field(default_factory=dict)
+    manners: dict[str, object] = field(default_factory=dict)
+
+    def encode(self) -> str:
+        return json.dumps(asdict(self))
+
+
+class Troublesome(Mirror):
+    """What names begin with says what happens."""
+
+    def lookup(self, caller: Caller, folder: int, name: bytes) -> Answer[Known]:
+        if name == b"raises":
+            raise ValueError("a fault")
+        if name == b"raises-later":
+            return failed(ValueError("a later fault"))
+        if name == b"resolves-nothing":
+            raise socket.gaierror(socket.EAI_NONAME, "no such name")
+        if name == b"fails-without-number":
+            raise TimeoutError
+        if name.startswith(b"fails-"):
+            raise OSError(int(name[6:]), "as asked for")
+        if name.startswith(b"fails_later-"):
+            return failed(OSError(int(name[12:]), "as asked for"))
+        if name == b"statistics":
+            self._write_statistics()
+        return super().lookup(caller, folder, name)
+
+    def read(self, node: int, offset: int, size: int) -> Answer[Bytes]:
+        name = os.path.basename(self._paths[node])
+        if name == b"never":
+            return Future()
+        if name == b"too-much":
+            return bytes(size + 1)
+        data = super().read(node, offset, size)
+        if name == b"later":
+            return later(0.02, data)
+        return data
+
+    def _write_statistics(self) -> None:
+        kernel = self.kernel
+        assert isinstance(kernel, Transport)
+        found = {name: asdict(figure) for name, figure in kernel.figures.now().items()}
+        told = {str(node): count for node, count in self.told.items()}
+        text = json.dumps({"figures": found, "told": told, "waiting": kernel.waiting})
+        Path(os.fsdecode(self._root), "statistics").write_text(text)
+
+
+class Later:
+    """Operations that answer nothing at once, but from another thread."""
+
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
+        self._thread = ThreadPoolExecutor(1)
+
+    def begin(self, kernel: Kernel) -> None:
+        self._operations.begin(kernel)
+
+    def end(self) -> None:
+        self._thread.shutdown()
+        self._operations.end()
+
+    def write(self, node: int, offset: int, data: memoryview, flags: int) -> Answer[int]:
+        return self._thread.submit(self._now, "write", node, offset, bytes(data), flags)
+
+    def __getattr__(self, name: str) -> Callable[..., Future[object]]:
+        return partial(self._thread.submit, self._now, name)
+
+    def _now(self, name: str, *arguments: object) -> object:
+        answer = getattr(self._operations, name)(*arguments)
+        return answer.result() if isinstance(answer, Future) else answer
+
+
+def failed(failure: Exception) -> Future[Known]:
+    future: Future[Known] = Future()
+    future.set_exception(failure)
+    return future
+
+
+def later(seconds: float, data: Bytes) -> Future[Bytes]:
+    future: Future[Bytes] = Future()
+    threading.Timer(seconds, future.set_result, (data,)).start()
+    return future
+
+
+def main(text: str) -> None:
+    told = Mounting(**json.loads(text))
+    device = open_mount(Path(told.place), MountOptions(**told.options))  # type: ignore[arg-type]  # a test's own
+    agreement = greet(device, Feature(int(USUAL) & ~told.without), LINUX.get(told.linux))
+    manners = dict(told.manners)
+    manners["reach"] = Reach(int(manners.get("reach", 0)))  # type: ignore[call-overload]  # a test's own
+    mirror = Troublesome(Path(told.root), Manners(**manners))  # type: ignore[arg-type]  # as above
+    operations: Operations = Later(mirror) if told.later else mirror  # type: ignore[assignment]  # by __getattr__
+    transport = Transport(device, agreement, operations, OwnRegistry(device) if os.geteuid() == 0 else None)
+    sys.stdout.write(json.dumps({"minor": agreement.minor, "features": int(agreement.features)}) + "\n")
+    sys.stdout.flush()
+    gc.freeze()
+    transport.serve()
+    assert mirror.ended
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
