@@ -34,6 +34,7 @@ def mirror_mounts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MirrorMo
     for mount in begun:
         mount.end()
 
+
 WAYS: dict[str, dict[str, Any]] = {
     "asked": {},
     "cached": {"manners": {"lasts": 60.0}},
@@ -43,10 +44,10 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(scope="module", params=WAYS.values(), ids=WAYS.keys())
+@pytest.fixture(scope="module", params=list(WAYS))
 def mirror_mount(mirror_mounts: MirrorMounts, request: pytest.FixtureRequest) -> MirrorMount:
     """A mirror, mounted in each of the ways in which one can be."""
-    return mirror_mounts(**request.param)
+    return mirror_mounts(**WAYS[request.param])
 
 
 @pytest.fixture

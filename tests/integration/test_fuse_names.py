@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from fixtures_fuse import Mirrored
+from support.fuse_mirror import AT_FDCWD, LIBC
 
 NOREPLACE, EXCHANGE = 1, 2
 
@@ -89,8 +90,6 @@ def test_renaming_replaces(mirrored: Mirrored) -> None:
 
 @pytest.mark.parametrize("flag", [NOREPLACE, EXCHANGE])
 def test_renaming_has_flags(mirrored: Mirrored, flag: int) -> None:
-    from support.fuse_mirror import AT_FDCWD, LIBC
-
     (mirrored.seen / "one").write_text("one")
     (mirrored.seen / "two").write_text("two")
     names = [os.fsencode(mirrored.seen / name) for name in ("one", "two")]

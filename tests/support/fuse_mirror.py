@@ -47,7 +47,7 @@ class Manners:
 
 
 class Mirror:
-    """A folder as operations. Nodes are counted on; a file that is new at a number of an old one gets a node of its own."""
+    """A folder as operations. A file that is new gets a node of its own, also at the number of one that is gone."""
 
     def __init__(self, root: Path, manners: Manners) -> None:
         self.manners = manners
@@ -63,7 +63,7 @@ class Mirror:
         self._backings: dict[int, int] = {}
         self._lists: dict[int, list[bytes]] = {}
         self._locks: defaultdict[tuple[int, bool], Locks] = defaultdict(Locks)
-        self._journal = open(manners.journal, "ab+", buffering=0) if manners.journal else None  # noqa: SIM115
+        self._journal = open(manners.journal, "ab+", buffering=0) if manners.journal else None  # noqa: SIM115  # as long as the mirror
         self._remember()
 
     # The mount.
@@ -130,22 +130,20 @@ class Mirror:
         os.link(self._paths[node], self._path(folder, name), follow_symlinks=False)
         return self._told(self._path(folder, name))
 
-    def unlink(self, caller: Caller, folder: int, name: bytes) -> Answer[None]:
+    def unlink(self, caller: Caller, folder: int, name: bytes) -> None:
         path = self._path(folder, name)
         status = os.lstat(path)
         os.unlink(path)
         if status.st_nlink == 1:
             self._nodes.pop(status.st_ino, None)
 
-    def rmdir(self, caller: Caller, folder: int, name: bytes) -> Answer[None]:
+    def rmdir(self, caller: Caller, folder: int, name: bytes) -> None:
         path = self._path(folder, name)
         status = os.lstat(path)
         os.rmdir(path)
         self._nodes.pop(status.st_ino, None)
 
-    def rename(
-        self, caller: Caller, folder: int, name: bytes, new_folder: int, new_name: bytes, flags: int
-    ) -> Answer[None]:
+    def rename(self, caller: Caller, folder: int, name: bytes, new_folder: int, new_name: bytes, flags: int) -> None:
         old, new = self._path(folder, name), self._path(new_folder, new_name)
         replaced = os.lstat(new) if os.path.lexists(new) else None
         if LIBC.renameat2(AT_FDCWD, old, AT_FDCWD, new, flags) < 0:
@@ -171,9 +169,7 @@ class Mirror:
             os.ftruncate(descriptor, 0)
         return Opened(self.manners.reach, self._backing(node, descriptor))
 
-    def create(
-        self, caller: Caller, folder: int, name: bytes, mode: int, flags: int
-    ) -> Answer[tuple[Known, Opened]]:
+    def create(self, caller: Caller, folder: int, name: bytes, mode: int, flags: int) -> Answer[tuple[Known, Opened]]:
         path = self._path(folder, name)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | (flags & (os.O_EXCL | os.O_TRUNC)), mode)
         os.fchown(descriptor, caller.uid, caller.gid)
@@ -191,13 +187,13 @@ class Mirror:
     def write(self, node: int, offset: int, data: memoryview, flags: int) -> Answer[int]:
         return os.pwrite(self._file(node), data, offset)
 
-    def flush(self, node: int, owner: int) -> Answer[None]:
+    def flush(self, node: int, owner: int) -> None:
         self._locks[node, False].drop(owner)
 
-    def fsync(self, node: int, data_only: bool) -> Answer[None]:
+    def fsync(self, node: int, data_only: bool) -> None:
         os.fdatasync(self._file(node)) if data_only else os.fsync(self._file(node))
 
-    def release(self, node: int, flags: int, owner: int) -> Answer[None]:
+    def release(self, node: int, flags: int, owner: int) -> None:
         self._locks[node, True].drop(owner)
         self._opened[node] -= 1
         if self._opened[node] <= 0:
@@ -207,7 +203,7 @@ class Mirror:
             if backing:
                 self.kernel.unregister(backing)
 
-    def fallocate(self, node: int, mode: int, offset: int, length: int) -> Answer[None]:
+    def fallocate(self, node: int, mode: int, offset: int, length: int) -> None:
         arguments = [ctypes.c_int(self._file(node)), ctypes.c_int(mode), ctypes.c_long(offset), ctypes.c_long(length)]
         if LIBC.fallocate(*arguments) < 0:
             number = ctypes.get_errno()
@@ -233,10 +229,10 @@ class Mirror:
         found = ((number, name, self._path(node, name)) for number, name in enumerate(names, place + 1))
         return [Named(name, number, self._told(path)) for number, name, path in found if os.path.lexists(path)]
 
-    def releasedir(self, node: int) -> Answer[None]:
+    def releasedir(self, node: int) -> None:
         pass
 
-    def fsyncdir(self, node: int) -> Answer[None]:
+    def fsyncdir(self, node: int) -> None:
         pass
 
     # Extended attributes.
@@ -244,13 +240,13 @@ class Mirror:
     def getxattr(self, node: int, name: bytes) -> Answer[bytes]:
         return os.getxattr(self._paths[node], name, follow_symlinks=False)
 
-    def setxattr(self, node: int, name: bytes, value: bytes, flags: int) -> Answer[None]:
+    def setxattr(self, node: int, name: bytes, value: bytes, flags: int) -> None:
         os.setxattr(self._paths[node], name, value, flags, follow_symlinks=False)
 
     def listxattr(self, node: int) -> Answer[Sequence[bytes]]:
         return [os.fsencode(name) for name in os.listxattr(self._paths[node], follow_symlinks=False)]
 
-    def removexattr(self, node: int, name: bytes) -> Answer[None]:
+    def removexattr(self, node: int, name: bytes) -> None:
         os.removexattr(self._paths[node], name, follow_symlinks=False)
 
     # Locks.

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import errno
 import gc
 import json
 import os
 import socket
 import sys
 import threading
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,8 +19,11 @@ from pf_fuse.kernel.backing import OwnRegistry
 from pf_fuse.kernel.features import LINUX, USUAL, Feature
 from pf_fuse.kernel.mounting import MountOptions, open_mount
 from pf_fuse.kernel.transport import Transport, greet
-from pf_fuse.operations import Answer, Bytes, Caller, Kernel, Known, Operations, Reach
+from pf_fuse.operations import TOP, Answer, Attributes, Bytes, Caller, Kernel, Known, Named, Operations, Reach
 from support.fuse_mirror import Manners, Mirror
+
+MADE_UP = 1 << 40
+"""Nodes above this one are those of files that are only listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +61,8 @@ class Troublesome(Mirror):
             raise OSError(int(name[6:]), "as asked for")
         if name.startswith(b"fails_later-"):
             return failed(OSError(int(name[12:]), "as asked for"))
-        if name == b"statistics":
-            self._write_statistics()
+        if name.startswith(b"ask-"):
+            return self._ask(name)
         return super().lookup(caller, folder, name)
 
     def read(self, node: int, offset: int, size: int) -> Answer[Bytes]:
@@ -70,16 +73,45 @@ class Troublesome(Mirror):
             return bytes(size + 1)
         data = super().read(node, offset, size)
         if name == b"later":
+            assert not isinstance(data, Future)
             return later(0.02, data)
         return data
 
-    def _write_statistics(self) -> None:
+    def readdir(self, node: int, place: int, count: int) -> Answer[Sequence[Named]]:
+        name = os.path.basename(self._paths[node])
+        if not name.startswith(b"made-up-"):
+            return super().readdir(node, place, count)
+        places = range(place + 1, min(place + count, int(name[8:])) + 1)
+        self.told.update(MADE_UP + number for number in places)
+        return [Named(b"file-%06d" % number, number, made_up(number)) for number in places]
+
+    def mkdir(self, caller: Caller, folder: int, name: bytes, mode: int) -> Answer[Known]:
+        if name.startswith(b"forgets-"):
+            self.kernel.forget_data(folder)
+            self.kernel.forget_name(folder, name)
+        return super().mkdir(caller, folder, name, mode)
+
+    def _ask(self, name: bytes) -> Known:
+        """The test asks for something: what, which, and a number that is used once."""
         kernel = self.kernel
         assert isinstance(kernel, Transport)
+        _, what, which, _ = os.fsdecode(name).split("-", 3)
+        match what:
+            case "statistics":
+                self._write_statistics(kernel, which)
+            case "forget_data":
+                kernel.forget_data(self._nodes[os.stat(Path(os.fsdecode(self._root), which)).st_ino])
+            case "forget_name":
+                kernel.forget_name(TOP, os.fsencode(which))
+            case "log":
+                kernel.accesses.begin(which.replace("|", "/")) if which else kernel.accesses.end()
+        return Known(None, 0, 0)
+
+    def _write_statistics(self, kernel: Transport, name: str) -> None:
         found = {name: asdict(figure) for name, figure in kernel.figures.now().items()}
         told = {str(node): count for node, count in self.told.items()}
         text = json.dumps({"figures": found, "told": told, "waiting": kernel.waiting})
-        Path(os.fsdecode(self._root), "statistics").write_text(text)
+        Path(os.fsdecode(self._root)).with_name(name).write_text(text)
 
 
 class Later:
@@ -96,15 +128,42 @@ class Later:
         self._thread.shutdown()
         self._operations.end()
 
-    def write(self, node: int, offset: int, data: memoryview, flags: int) -> Answer[int]:
-        return self._thread.submit(self._now, "write", node, offset, bytes(data), flags)
+    def write(self, node: int, offset: int, data: memoryview, flags: int) -> Future[object]:
+        return self._soon("write", node, offset, bytes(data), flags)
 
     def __getattr__(self, name: str) -> Callable[..., Future[object]]:
-        return partial(self._thread.submit, self._now, name)
+        return partial(self._soon, name)
 
-    def _now(self, name: str, *arguments: object) -> object:
-        answer = getattr(self._operations, name)(*arguments)
-        return answer.result() if isinstance(answer, Future) else answer
+    def _soon(self, name: str, *arguments: object) -> Future[object]:
+        future: Future[object] = Future()
+        self._thread.submit(self._now, future, partial(getattr(self._operations, name), *arguments))
+        return future
+
+    def _now(self, future: Future[object], operation: Callable[[], object]) -> None:
+        try:
+            answer = operation()
+        except Exception as failure:  # noqa: BLE001  # whatever it is, the future says it
+            future.set_exception(failure)
+            return
+        if isinstance(answer, Future):
+            answer.add_done_callback(partial(hand_on, future))
+            future.add_done_callback(lambda given_up: given_up.cancelled() and answer.cancel())
+        else:
+            future.set_result(answer)
+
+
+def hand_on(to: Future[object], answered: Future[object]) -> None:
+    with suppress(InvalidStateError):
+        if answered.cancelled():
+            to.cancel()
+        elif failure := answered.exception():
+            to.set_exception(failure)
+        else:
+            to.set_result(answered.result())
+
+
+def made_up(number: int) -> Known:
+    return Known(Attributes(MADE_UP + number, 0o100644, 0, 0, 0, 0, 0, 0), 60, 60)
 
 
 def failed(failure: Exception) -> Future[Known]:

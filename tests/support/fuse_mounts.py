@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -43,43 +44,55 @@ class MirrorMount:
 
     def statistics(self) -> Any:
         """What the serving process counted."""
-        with suppress(FileNotFoundError):
-            (self.root / "statistics").unlink()
-        (self.place / "statistics").exists()
-        return json.loads((self.root / "statistics").read_text())
+        self.ask("statistics", "statistics")
+        return json.loads(self.root.with_name("statistics").read_text())
+
+    def ask(self, what: str, which: str) -> None:
+        """Has the serving process do something."""
+        (self.place / f"ask-{what}-{which}-{time.monotonic_ns()}").exists()
 
     def count(self, ask: str) -> int:
         return int(self.statistics()["figures"].get(ask, {"count": 0})["count"])
 
+    @property
+    def errors(self) -> str:
+        """What the process complained of."""
+        return complaints(self.root).read_text()
+
     def end(self) -> str:
-        """Unmounts and waits; what the process said."""
+        """Unmounts and waits; what the process complained of."""
         detach(self.place)
         try:
-            _, errors = self.process.communicate(timeout=PATIENCE)
+            self.process.communicate(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
-            self.process.kill()
-            _, errors = self.process.communicate()
-            errors += "\nhad to be killed"
-        return errors
+            self.kill()
+            return self.errors + "\nhad to be killed"
+        return self.errors
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait()
+        self.process.communicate()
+
+
+def complaints(root: Path) -> Path:
+    """A file: a pipe that nobody reads would stop whoever complains a lot."""
+    return root.with_name("errors")
 
 
 def begin(root: Path, place: Path, **how: Any) -> MirrorMount:
     """Mounts a mirror of a folder; `how` is that of `Mounting`."""
     for folder in (root, place):
-        folder.mkdir(exist_ok=True)
+        # Looking whether it is there would ask a dead mount.
+        with suppress(FileExistsError):
+            os.mkdir(folder)
     told = Mounting(root=str(root), place=str(place), **how)
     command = [sys.executable, "-m", "support.fuse_mirror_process", told.encode()]
     paths = {"PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen(
-        command, env=os.environ | paths, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    with complaints(root).open("w") as errors:
+        process = subprocess.Popen(command, env=os.environ | paths, stdout=subprocess.PIPE, stderr=errors, text=True)
     assert process.stdout is not None
     line = process.stdout.readline()
     if not line:
-        _, errors = process.communicate(timeout=PATIENCE)
-        raise AssertionError(f"nothing was mounted: {errors}")
+        process.communicate(timeout=PATIENCE)
+        raise AssertionError(f"nothing was mounted: {complaints(root).read_text()}")
     return MirrorMount(root, place, process, json.loads(line))

@@ -1,4 +1,4 @@
-"""Lists of folders: whatever room there is, every name comes once, and the kernel is told of each as often as counted."""
+"""Lists of folders: whatever room there is, names come once, and the kernel is told of them as often as is counted."""
 
 from __future__ import annotations
 

@@ -164,7 +164,8 @@ def test_a_disk_is_described_in_its_own_units() -> None:
 
 def test_notices_say_what_they_are_about() -> None:
     assert node_notice(7) == wire.REPLY.pack(40, 2, 0) + wire.INVALIDATE_NODE_OUT.pack(7, 0, 0)
-    assert name_notice(7, b"ab", expire=True) == wire.REPLY.pack(35, 3, 0) + wire.INVALIDATE_NAME_OUT.pack(7, 2, 1) + b"ab\0"
+    name = wire.INVALIDATE_NAME_OUT.pack(7, 2, 1) + b"ab\0"
+    assert name_notice(7, b"ab", expire=True) == wire.REPLY.pack(35, 3, 0) + name
     assert resend_notice() == wire.REPLY.pack(16, 7, 0)
 
 

@@ -17,7 +17,7 @@ class Registry(Protocol):
 
 
 class OwnRegistry:
-    """This process may: it has CAP_SYS_ADMIN.
+    """Registers by itself, which takes CAP_SYS_ADMIN.
 
     EPERM says that it has not, ELOOP that the file lies on a filesystem that is itself stacked, such as overlayfs.
     """
@@ -26,7 +26,7 @@ class OwnRegistry:
         self._device = device
 
     def register(self, descriptor: int) -> int:
-        return fcntl.ioctl(self._device, BACKING_OPEN, bytearray(BACKING_MAP.pack(descriptor, 0, 0)), True)
+        return int(fcntl.ioctl(self._device, BACKING_OPEN, bytearray(BACKING_MAP.pack(descriptor, 0, 0)), True))
 
     def unregister(self, backing: int) -> None:
         fcntl.ioctl(self._device, BACKING_CLOSE, bytearray(BACKING_ID.pack(backing)), True)

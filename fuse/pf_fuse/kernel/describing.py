@@ -73,7 +73,7 @@ def _details(ask: Ask, body: bytes | memoryview) -> list[str]:
     if len(body) < layout.size:
         return ["cut short"]
     values = zip(names.split(), layout.unpack_from(body), strict=False)
-    words = [f"{name}={value}" for name, value in values if name != "-"]
+    words = [f"{name}={value:#o}" if name == "mode" else f"{name}={value}" for name, value in values if name != "-"]
     texts = bytes(body[layout.size :]).split(b"\0")[: NAMES.get(ask, 0)]
     return words + [ascii(text.decode(errors="surrogateescape")) for text in texts]
 

@@ -6,7 +6,17 @@ import errno
 import os
 from collections.abc import Sequence
 
-from pf_fuse.kernel.wire import ATTR_OUT, ENTRY_OUT, LOCK_OUT, LSEEK_OUT, OPEN_OUT, SIZE_OUT, STATFS_OUT, WRITE_OUT, Open
+from pf_fuse.kernel.wire import (
+    ATTR_OUT,
+    ENTRY_OUT,
+    LOCK_OUT,
+    LSEEK_OUT,
+    OPEN_OUT,
+    SIZE_OUT,
+    STATFS_OUT,
+    WRITE_OUT,
+    Open,
+)
 from pf_fuse.operations import Attributes, Bytes, Known, Lock, Opened, Reach
 
 NANO = 1_000_000_000
@@ -24,7 +34,7 @@ REACH = {
     Reach.NO_FLUSH: Open.NO_FLUSH,
     Reach.CACHE_FOLDER: Open.CACHE_DIR,
 }
-OPEN_FLAGS = [int(sum(flag for reach, flag in REACH.items() if combined & reach)) for combined in range(1 << len(REACH))]
+OPEN_FLAGS = [sum(int(flag) for reach, flag in REACH.items() if bits & reach) for bits in range(1 << len(REACH))]
 """What the kernel is told for each combination of `Reach`."""
 
 NO_ATTRIBUTES = (0,) * 16
@@ -87,7 +97,7 @@ def encode_opened(node: int, opened: Opened) -> bytes:
     """The handle of an open file is its node."""
     flags = OPEN_FLAGS[opened.reach]
     if opened.backing:
-        flags |= Open.PASSTHROUGH
+        flags |= int(Open.PASSTHROUGH)
     return OPEN_OUT.pack(node, flags, opened.backing)
 
 

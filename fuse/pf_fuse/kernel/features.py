@@ -124,8 +124,8 @@ def agree(offer: Offer, wanted: Feature) -> Agreement:
     """Of what is wanted all that the kernel offers."""
     if offer.major != MAJOR or offer.minor < OLDEST_MINOR:
         raise TooOld(
-            f"the kernel speaks version {offer.major}.{offer.minor} of the FUSE protocol; {MAJOR}.{OLDEST_MINOR} is the "
-            "oldest that will do, which Linux has since 5.4"
+            f"the kernel speaks version {offer.major}.{offer.minor} of the FUSE protocol; {MAJOR}.{OLDEST_MINOR} is "
+            "the oldest that will do, which Linux has since 5.4"
         )
     features = offer.features & wanted
     if Feature.WRITEBACK_CACHE in features:

@@ -1,7 +1,7 @@
 """Lists of folders, in pieces of the size that the kernel has room for.
 
-Whoever answers counts how often the kernel is told of each thing. What was got and did not fit is therefore kept for the
-next piece, and let go of if nobody comes for it.
+Whoever answers counts how often the kernel is told of each thing. What was got and did not fit is therefore kept for
+the next piece, and let go of if nobody comes for it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pf_fuse.operations import Named
 DOT_PLACES = 2
 """The kernel's places 0 and 1 are those of ``.`` and ``..``; what others know as place 0 is its place 2."""
 KEPT = 64
-"""Pieces that are kept at most. Where the kernel opens folders without a message it does not say when it closes them."""
+"""Pieces that are kept at most: folders that are opened without a message are closed without one."""
 UNKNOWN_NODE = 0xFFFFFFFF
 FOLDER_KIND = 4
 DOTS = (b".", b"..")
@@ -112,17 +112,18 @@ class Piece:
 def _with_attributes(thing: Named) -> bytes:
     name, known = thing.name, thing.known
     node, mode = _node_and_mode(thing)
-    long = len(name)
-    return DIRENT_PLUS.pack(
-        *entry_fields(known), node, thing.place + DOT_PLACES, long, mode >> 12
-    ) + name.ljust((long + 7) & ~7, b"\0")
+    head = DIRENT_PLUS.pack(*entry_fields(known), node, thing.place + DOT_PLACES, len(name), mode >> 12)
+    return head + _padded(name)
 
 
 def _without_attributes(thing: Named) -> bytes:
     name = thing.name
     node, mode = _node_and_mode(thing)
-    long = len(name)
-    return DIRENT.pack(node, thing.place + DOT_PLACES, long, mode >> 12) + name.ljust((long + 7) & ~7, b"\0")
+    return DIRENT.pack(node, thing.place + DOT_PLACES, len(name), mode >> 12) + _padded(name)
+
+
+def _padded(name: bytes) -> bytes:
+    return name.ljust((len(name) + 7) & ~7, b"\0")
 
 
 def _node_and_mode(thing: Named) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """Mounting: opens the device, puts the mount in its place, and takes it away.
 
-Nothing here touches what is mounted, by which it would wait for whoever serves it: what is to be known of the mount, the
-kernel's list of mounts says.
+Nothing here touches what is mounted, by which it would wait for whoever serves it: what is to be known of the mount,
+the kernel's list of mounts says.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def ready_place(place: Path, options: MountOptions) -> Path:
         raise CannotMount(errno.ENOTDIR, "this is no folder; mount at a folder that is empty", str(place))
     if mounted_at(str(target)) is not None:
         raise CannotMount(errno.EBUSY, "something is mounted here already; unmount it first", str(place))
-    if not options.over_files and any(os.scandir(target)):
+    if not options.over_files and next(target.iterdir(), None) is not None:
         raise CannotMount(errno.ENOTEMPTY, "the folder is not empty; its files would be hidden", str(place))
     return target
 
@@ -162,7 +162,8 @@ def _mount_as_root(target: str, options: MountOptions) -> int:
         libc.mount(options.source, target, KIND, options.flags(), words)
     except OSError as failure:
         os.close(device)
-        raise _refusal(failure, f"{target} cannot be mounted at", "it takes CAP_SYS_ADMIN, also in a container") from failure
+        todo = "it takes CAP_SYS_ADMIN, also in a container"
+        raise _refusal(failure, f"{target} cannot be mounted at", todo) from failure
     return device
 
 

@@ -1,7 +1,7 @@
 """What the kernel is told without having asked.
 
-The kernel may hold what a notice is about until a request of its own is answered, so that a thread that answers requests
-must never tell: a thread of its own does.
+The kernel may hold what a notice is about until a request of its own is answered, so that a thread that answers
+requests must never tell: a thread of its own does.
 """
 
 from __future__ import annotations
@@ -32,9 +32,7 @@ def node_notice(node: int) -> bytes:
 def name_notice(folder: int, name: bytes, expire: bool) -> bytes:
     """A name is to be asked for again; with `expire`, without taking it from who uses it."""
     flags = EXPIRE_ONLY if expire else 0
-    return encode_notice(
-        Notice.INVALIDATE_NAME, INVALIDATE_NAME_OUT.pack(folder, len(name), flags) + name + b"\0"
-    )
+    return encode_notice(Notice.INVALIDATE_NAME, INVALIDATE_NAME_OUT.pack(folder, len(name), flags) + name + b"\0")
 
 
 def resend_notice() -> bytes:

@@ -1,7 +1,7 @@
 """What each request asks of the operations, and what its answer becomes.
 
-A handler returns the body of the reply, or None if there is none, or none yet. What it decodes lies in the one buffer into
-which all requests are read; only the serving thread calls handlers.
+A handler returns the body of the reply, or None if there is none, or none yet. What it decodes lies in the one buffer
+into which all requests are read; only the serving thread calls handlers.
 """
 
 from __future__ import annotations
@@ -107,7 +107,8 @@ class Requests:
         _, offset, size, _, _, _, _ = wire.READ_IN.unpack_from(self._buffer, BODY)
         data = self._operations.read(node, offset, size)
         if isinstance(data, Future):
-            return self._later(data, encode_data)
+            self._later(data, encode_data)
+            return None
         return data
 
     def lookup(self, node: int, length: int) -> Bytes | None:
@@ -323,7 +324,8 @@ class Requests:
 
     def _give(self, answer: Answer[T], encode: Encode[T], undo: Undo[T] | None = None) -> Bytes | None:
         if isinstance(answer, Future):
-            return self._later(answer, encode, undo)
+            self._later(answer, encode, undo)
+            return None
         return encode(answer)
 
     def _later(self, future: Future[T], encode: Encode[T], undo: Undo[T] | None = None) -> None:
@@ -347,4 +349,3 @@ class Requests:
     def _close_folder(self, node: int, opened: Opened | None) -> None:
         if opened is not None:
             self.chores.append(partial(self._operations.releasedir, node))
-

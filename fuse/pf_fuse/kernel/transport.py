@@ -1,7 +1,7 @@
 """The kernel's side of a mount: reads requests, has them answered, sends the replies.
 
-One thread reads all requests into one buffer and sends at once what is answered at once. What is answered later is sent by
-the thread that has the answer.
+One thread reads all requests into one buffer and sends at once what is answered at once. What is answered later is
+sent by the thread that has the answer.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class NotAgreed(OSError):
 
 
 def greet(device: int, wanted: Feature, newest: int | None = None) -> Agreement:
-    """Answers the kernel's first message. `newest`: as a kernel would that speaks this minor version of the protocol."""
+    """Answers the kernel's first message. `newest`: as one would that speaks this minor version of the protocol."""
     while True:
         try:
             message = os.read(device, BODY + BESIDE_DATA)
@@ -102,7 +102,7 @@ class Transport:
         self._notices.tell(name_notice(folder, name, expire))
 
     def serve(self, resumed: bool = False) -> None:
-        """Returns when the mount is gone. `resumed`: another process has served it before and may have left requests."""
+        """Returns when the mount is gone. `resumed`: another process has served it and may have left requests."""
         self._operations.begin(self)
         try:
             if resumed and Feature.RESEND in self._agreement.features:
@@ -114,7 +114,7 @@ class Transport:
             self._notices.end()
             self._operations.end()
 
-    def _loop(self) -> None:
+    def _loop(self) -> None:  # noqa: C901  # a call would cost more than the lines that it hides
         """Every step of it counts: it runs for each request."""
         device, buffer, into = self._device, self._buffer, [self._buffer]
         handlers = self._requests.handlers().get
@@ -154,7 +154,7 @@ class Transport:
             took = clock() - begun
             count(ask, took, error)
             if accesses.on:
-                accesses.note(describe(buffer[:length]), error, took)
+                accesses.note(describe(bytes(buffer[:length])), error, took)
 
     def _do_chores(self) -> None:
         chores = self._requests.chores

@@ -132,7 +132,7 @@ FORGET_ONE = Struct("=QQ")
 """A node and how often."""
 BATCH_FORGET_IN = Struct("=II")
 SETATTR_IN = Struct("=IIQQQqqqIIIIIIII")
-"""Which, gap, handle, size, lock owner, times of access, change of data and of attributes, mode, gap, user, group, gap."""
+"""Which, gap, handle, size, lock owner, three times, three rests, mode, gap, user, group, gap."""
 MKNOD_IN = Struct("=IIII")
 """Mode, device, umask, gap."""
 MKDIR_IN = Struct("=II")
