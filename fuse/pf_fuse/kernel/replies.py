@@ -128,11 +128,12 @@ class Replies:
             parked.undo(answer)
 
     def _finish(self, parked: Parked[T], body: Bytes, error: int) -> None:
-        self.send(parked.unique, body, error)
+        """Whoever asked finds the answer counted and written down."""
         took = time.perf_counter_ns() - parked.begun
         self._figures.count_late(parked.ask, took, error)
         if parked.words:
             self._accesses.note(parked.words, error, took)
+        self.send(parked.unique, body, error)
 
 
 def refused(failure: OSError, body: Bytes) -> None:
