@@ -1,0 +1,115 @@
+"""Renaming where a backend cannot: by copies, after which what was copied is removed.
+
+Of a folder it is written down that it is renamed before anything is done, so that the next process goes on where one
+ended. Copies are of what lies there at the time; what was copied before is not copied again.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import suppress
+
+import msgspec
+
+from pf_backends.entries import Entry, Kind, Renames
+from pf_backends.errors import Unsupported, failure
+from pf_backends.port import Backend
+from pf_fuse.staging.notes import Notes
+
+_MOST = 64 << 20
+"""Bytes of a file that is copied through here where the backend cannot copy by itself."""
+
+
+class Move(msgspec.Struct, frozen=True):
+    """A folder is being renamed."""
+
+    source: str
+    target: str
+
+
+class Renamer:
+    """Renames files and folders of a backend. Blocks."""
+
+    def __init__(self, backend: Backend, notes: Notes[Move], copiers: Executor) -> None:
+        self._backend = backend
+        self._notes = notes
+        self._copiers = copiers
+
+    def file(self, source: str, target: str) -> None:
+        if self._backend.capabilities.renames is not Renames.NOTHING:
+            self._backend.rename(source, target)
+            return
+        self._copy(source, target)
+        self._backend.remove(source)
+
+    def folder(self, source: str, target: str) -> None:
+        if self._backend.capabilities.renames is Renames.TREES:
+            self._backend.rename(source, target)
+            return
+        with self._notes.note(Move(source, target)):
+            self._move(source, target)
+
+    def clean(self) -> None:
+        """Goes on with what processes before have begun; what cannot be done now is left for the next one."""
+        for file, move in self._notes.left():
+            with suppress(OSError):
+                self._move(move.source, move.target)
+                file.unlink()
+
+    def _move(self, source: str, target: str) -> None:
+        self._folder_at(target)
+        for entries in self._pages(source):
+            self._move_all(entries, source, target)
+        with suppress(FileNotFoundError):
+            self._backend.remove_folder(source)
+
+    def _move_all(self, entries: Sequence[Entry], source: str, target: str) -> None:
+        for entry in entries:
+            if entry.kind is Kind.FOLDER:
+                self._folder_at(_moved(entry.path, source, target))
+        files = [entry for entry in entries if entry.kind is not Kind.FOLDER]
+        list(self._copiers.map(lambda entry: self._copy_once(entry, _moved(entry.path, source, target)), files))
+        for error in self._backend.remove_many([entry.path for entry in files]):
+            if error:
+                raise error
+
+    def _pages(self, source: str) -> Iterator[Sequence[Entry]]:
+        """What lies below a folder: files are removed once they are read, folders at the end, the deepest first."""
+        folders: list[str] = []
+        rest = ""
+        while True:
+            page = self._backend.walk(source, rest=rest)
+            folders += [entry.path for entry in page.entries if entry.kind is Kind.FOLDER]
+            yield page.entries
+            rest = page.rest
+            if not rest:
+                break
+        for folder in sorted(folders, key=len, reverse=True):
+            with suppress(FileNotFoundError):
+                self._backend.remove_folder(folder)
+
+    def _folder_at(self, path: str) -> None:
+        with suppress(FileExistsError):
+            self._backend.make_folder(path)
+
+    def _copy_once(self, entry: Entry, target: str) -> None:
+        with suppress(FileNotFoundError):
+            there = self._backend.stat(target)
+            if there.size == entry.size and there.modified >= entry.modified:
+                return
+        self._copy(entry.path, target)
+
+    def _copy(self, source: str, target: str) -> None:
+        with suppress(Unsupported):
+            self._backend.copy(source, target)
+            return
+        entry, data = self._backend.fetch(source, limit=_MOST)
+        if len(data) != entry.size:
+            raise failure(errno.EIO, source, "it was cut off while it was copied")
+        self._backend.put(target, data, facts=self._backend.attributes(source))
+
+
+def _moved(path: str, source: str, target: str) -> str:
+    return target + path[len(source) :]

@@ -1,0 +1,101 @@
+"""Files that are written: on the local disk until they are uploaded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pf_backends.entries import Condition, Entry, Facts, Kind
+from pf_backends.port import NO_FACTS
+
+
+@dataclass(slots=True, eq=False)
+class Staged:
+    """A file that is written here. Whoever calls holds the lock of the tree, but for reading and writing bytes."""
+
+    file: Path
+    descriptor: int
+    made_of: str = ""
+    """The version that it takes the place of; empty if that does not matter."""
+    only_new: bool = False
+    """True if nothing may lie there when it is uploaded for the first time."""
+    facts: Facts = NO_FACTS
+    dirty: bool = True
+    """True as long as the backend does not have what is here."""
+    uploaded: Entry | None = None
+    """What the backend has of it, from here."""
+    upload: Future[None] | None = None
+    """One that is under way: nothing is written until it has ended."""
+
+    def entry(self, path: str) -> Entry:
+        """What lies at the path for whoever looks from here."""
+        found = os.fstat(self.descriptor)
+        modified = found.st_mtime_ns if self.facts.modified is None else self.facts.modified
+        mode, owner = self.facts.mode, self.facts.owner
+        if not self.dirty and self.uploaded:
+            return replace(self.uploaded, path=path)
+        return Entry(path, Kind.FILE, found.st_size, modified, f"here-{found.st_mtime_ns}", mode, owner)
+
+    @property
+    def size(self) -> int:
+        return os.fstat(self.descriptor).st_size
+
+    def condition(self, conditional: bool) -> Condition:
+        """What must lie at the path for an upload to take nothing from anybody, as far as the backend can tell."""
+        return Condition(version=self.made_of, absent=self.only_new) if conditional else Condition()
+
+    def arrived(self, entry: Entry) -> None:
+        """The backend has what is here."""
+        self.uploaded, self.dirty = entry, False
+        self.made_of, self.only_new = entry.version, False
+
+    def touched(self) -> None:
+        """What is here is newer than what the backend has."""
+        self.dirty = True
+        if self.facts.modified is not None:
+            self.facts = replace(self.facts, modified=None)
+
+
+class Stage:
+    """The folder where files are that are written."""
+
+    def __init__(self, folder: Path, new_name: Callable[[], str]) -> None:
+        self._folder = folder
+        self._new_name = new_name
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def begin(self, *, made_of: str = "", only_new: bool = False, facts: Facts = NO_FACTS) -> Staged:
+        """An empty one."""
+        file = self._folder / self._new_name()
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        return Staged(file, descriptor, made_of, only_new, facts)
+
+    def take_up(self, name: str) -> Staged | None:
+        """One of the process before; None if it is not there any more."""
+        file = self._folder / name
+        try:
+            return Staged(file, os.open(file, os.O_RDWR | os.O_CLOEXEC))
+        except FileNotFoundError:
+            return None
+
+    def end(self, staged: Staged) -> None:
+        """It is needed no more."""
+        os.close(staged.descriptor)
+        staged.file.unlink(missing_ok=True)
+
+    def keep(self, staged: Staged, folder: Path, name: str) -> Path:
+        """What could not be uploaded goes where people find it."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        kept = folder / f"{name}.{staged.file.name}"
+        staged.file.rename(kept)
+        os.close(staged.descriptor)
+        return kept
+
+    def clear(self, needed: set[str]) -> None:
+        """Removes what nobody goes on with."""
+        for file in self._folder.iterdir():
+            if file.name not in needed:
+                file.unlink(missing_ok=True)

@@ -1,0 +1,79 @@
+"""Uploading what was written: small files at once, large ones in parts.
+
+A file appears whole or not at all. Of an upload in parts it is written down where it goes on before its first part is
+sent: what was neither finished nor dropped by the end of a process is dropped by the next one.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import suppress
+from dataclasses import dataclass
+
+from pf_backends.entries import Condition, Entry, Facts, Parts, Upload
+from pf_backends.port import Backend
+from pf_fuse.staging.notes import Notes
+
+PUT_MOST = 16 << 20
+"""Bytes of a file that is uploaded in one piece where parts are possible."""
+_PART = 8 << 20
+"""Bytes of a part, unless there would be too many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Uploader:
+    """Sends files to a backend."""
+
+    backend: Backend
+    notes: Notes[Upload]
+    senders: Executor
+    """Sends the parts of a file, several at once."""
+
+    def send(self, path: str, descriptor: int, size: int, facts: Facts, condition: Condition) -> Entry:
+        """The file at the path is what the descriptor's file has, all of it. Blocks."""
+        body = _mapped(descriptor, size)
+        parts = self.backend.capabilities.parts
+        if parts is None or size <= PUT_MOST:
+            return self.backend.put(path, body, facts=facts, condition=condition)
+        upload = self.backend.begin(path, facts=facts)
+        with self.notes.note(upload):
+            try:
+                return self._in_parts(upload, body, parts, condition)
+            except BaseException:
+                with suppress(OSError):
+                    self.backend.drop(upload)
+                raise
+
+    def clean(self) -> None:
+        """Drops what processes before have begun. Blocks; what cannot be dropped now is left for the next one."""
+        for file, upload in self.notes.left():
+            with suppress(OSError):
+                self.backend.drop(upload)
+                file.unlink()
+
+    def _in_parts(self, upload: Upload, body: memoryview, parts: Parts, condition: Condition) -> Entry:
+        sending = [
+            self.senders.submit(self.backend.send, upload, number, piece)
+            for number, piece in enumerate(_pieces(body, parts), 1)
+        ]
+        try:
+            return self.backend.finish(upload, [each.result() for each in sending], condition=condition)
+        finally:
+            for each in sending:
+                each.cancel()
+
+
+def _pieces(body: memoryview, parts: Parts) -> Iterator[memoryview]:
+    """Parts as large as they must be, and as few as there may be."""
+    size = max(parts.least, min(_PART, parts.most), -(-len(body) // parts.count))
+    for start in range(0, len(body), size):
+        yield body[start : start + size]
+
+
+def _mapped(descriptor: int, size: int) -> memoryview:
+    """The bytes of a file without copying them; they are let go of with the last view of them."""
+    if not size:
+        return memoryview(b"")
+    return memoryview(mmap.mmap(descriptor, size, access=mmap.ACCESS_READ))

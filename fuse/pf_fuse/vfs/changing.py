@@ -1,0 +1,271 @@
+"""Making, removing and renaming things."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import replace
+
+from pf_backends.entries import Entry, Facts, Kind
+from pf_backends.errors import failure
+from pf_backends.port import Backend
+from pf_fuse.operations import Answer, Caller, Changes, Known
+from pf_fuse.staging.renaming import Renamer
+from pf_fuse.vfs.looking import Looking, text_of
+from pf_fuse.vfs.nodes import Node
+from pf_fuse.vfs.tree import Tree
+from pf_fuse.vfs.writing import Writing
+
+_NO_REPLACE = 1
+"""RENAME_NOREPLACE, of renameat2."""
+
+
+class Changing:
+    """The operations that change what there is. Each asks the backend first: what it refuses has not happened."""
+
+    def __init__(
+        self, backend: Backend, tree: Tree, looking: Looking, writing: Writing, renamer: Renamer, workers: Executor
+    ) -> None:
+        self._backend = backend
+        self._can = backend.capabilities
+        self._tree = tree
+        self._nodes = tree.nodes
+        self._lock = tree.lock
+        self._looking = looking
+        self._writing = writing
+        self._renamer = renamer
+        self._later = workers.submit
+
+    def mkdir(self, caller: Caller, folder: int, name: bytes, mode: int) -> Answer[Known]:
+        facts = Facts(mode=mode & 0o7777, owner=(caller.uid, caller.gid))
+        return self._later(self._mkdir, self._nodes[folder], text_of(name), facts)
+
+    def mknod(self, caller: Caller, folder: int, name: bytes, mode: int) -> Answer[Known]:
+        if not stat.S_ISREG(mode):
+            raise failure(errno.EPERM, os.fsdecode(name), "only files, folders and links can be made here")
+        return self._later(self._writing.make, caller, self._nodes[folder], text_of(name), mode)
+
+    def symlink(self, caller: Caller, folder: int, name: bytes, target: bytes) -> Answer[Known]:  # noqa: ARG002
+        if not self._can.links:
+            raise failure(errno.EPERM, os.fsdecode(name), "links cannot be kept here")
+        return self._later(self._symlink, self._nodes[folder], text_of(name), os.fsdecode(target))
+
+    def link(self, caller: Caller, node: int, folder: int, name: bytes) -> Answer[Known]:  # noqa: ARG002
+        raise failure(errno.EPERM, os.fsdecode(name), "a file has one name here")
+
+    def unlink(self, caller: Caller, folder: int, name: bytes) -> Answer[None]:  # noqa: ARG002
+        return self._later(self._unlink, self._nodes[folder], text_of(name))
+
+    def rmdir(self, caller: Caller, folder: int, name: bytes) -> Answer[None]:  # noqa: ARG002
+        return self._later(self._rmdir, self._nodes[folder], text_of(name))
+
+    def rename(
+        self,
+        caller: Caller,  # noqa: ARG002
+        folder: int,
+        name: bytes,
+        new_folder: int,
+        new_name: bytes,
+        flags: int,
+    ) -> Answer[None]:
+        if flags & ~_NO_REPLACE:
+            raise failure(errno.EINVAL, os.fsdecode(name), "names cannot be exchanged here")
+        places = (self._nodes[folder], text_of(name), self._nodes[new_folder], text_of(new_name))
+        return self._later(self._rename, *places, replace_it=not flags & _NO_REPLACE)
+
+    def setattr(self, caller: Caller, node: int, changes: Changes) -> Answer[Known]:  # noqa: ARG002
+        return self._later(self._setattr, node, changes)
+
+    def getxattr(self, node: int, name: bytes) -> Answer[bytes]:
+        if not self._can.attributes:
+            raise _no_attributes(name)
+        return self._later(self._attribute, self._nodes[node], os.fsdecode(name))
+
+    def listxattr(self, node: int) -> Answer[Sequence[bytes]]:
+        if not self._can.attributes:
+            return []
+        known = self._nodes[node]
+        return self._later(lambda: [os.fsencode(name) for name in self._backend.attributes(known.path).attributes])
+
+    def setxattr(self, node: int, name: bytes, value: bytes, flags: int) -> Answer[None]:
+        if not self._can.attributes:
+            raise _no_attributes(name)
+        return self._later(self._set_attribute, self._nodes[node], os.fsdecode(name), value, flags)
+
+    def removexattr(self, node: int, name: bytes) -> Answer[None]:
+        if not self._can.attributes:
+            raise _no_attributes(name)
+        return self._later(self._set_attribute, self._nodes[node], os.fsdecode(name), None, os.XATTR_REPLACE)
+
+    def _mkdir(self, folder: Node, name: str, facts: Facts) -> Known:
+        path = _below(folder.path, name)
+        self._require_nothing(folder, name)
+        entry = self._backend.make_folder(path, facts=facts if self._can.modes else Facts())
+        return self._made(folder, name, entry)
+
+    def _symlink(self, folder: Node, name: str, target: str) -> Known:
+        self._require_nothing(folder, name)
+        return self._made(folder, name, self._backend.make_link(_below(folder.path, name), target))
+
+    def _made(self, folder: Node, name: str, entry: Entry) -> Known:
+        with self._lock:
+            return self._looking.told(self._tree.put(folder, name, entry))
+
+    def _unlink(self, folder: Node, name: str) -> None:
+        with self._lock:
+            node = self._nodes.child(folder, name)
+            only_here = bool(node and node.staged and node.staged.uploaded is None and not node.staged.made_of)
+        try:
+            self._backend.remove(_below(folder.path, name))
+        except FileNotFoundError:
+            if not only_here:
+                raise
+        with self._lock:
+            if node:
+                node.unlinked = True
+            self._tree.drop(folder, name)
+
+    def _rmdir(self, folder: Node, name: str) -> None:
+        with self._lock:
+            node = self._nodes.child(folder, name)
+            if node and any(each.staged and each.staged.dirty for each in node.within()):
+                raise failure(errno.ENOTEMPTY, name, "there is something in the folder")
+        self._backend.remove_folder(_below(folder.path, name))
+        with self._lock:
+            self._tree.drop(folder, name)
+
+    def _rename(self, folder: Node, name: str, new_folder: Node, new_name: str, *, replace_it: bool) -> None:
+        found = self._tree.find(folder, name)
+        if found.entry is None:
+            raise failure(errno.ENOENT, name, "there is nothing of this name")
+        there = self._tree.find(new_folder, new_name).entry
+        if there and not replace_it:
+            raise failure(errno.EEXIST, new_name, "there is something of this name already")
+        with self._lock:
+            node = self._tree.enter(folder, found.entry, found.until)
+            source, target = node.path, _below(new_folder.path, new_name)
+        if source == target:
+            return
+        if node.entry.kind is Kind.FOLDER:
+            self._rename_folder(node, there, source, target)
+        else:
+            self._rename_file(node, there, source, target)
+        with self._lock:
+            self._moved(node, folder, new_folder, new_name)
+
+    def _rename_file(self, node: Node, there: Entry | None, source: str, target: str) -> None:
+        if there and there.kind is Kind.FOLDER:
+            raise failure(errno.EISDIR, target, "there is a folder of this name")
+        self._writing.settle(node)
+        self._renamer.file(source, target)
+
+    def _rename_folder(self, node: Node, there: Entry | None, source: str, target: str) -> None:
+        if there and there.kind is not Kind.FOLDER:
+            raise failure(errno.ENOTDIR, target, "there is something of this name that is no folder")
+        if there:
+            self._backend.remove_folder(target)
+        for each in _all_within(node):
+            self._writing.settle(each)
+        self._renamer.folder(source, target)
+
+    def _moved(self, node: Node, folder: Node, new_folder: Node, new_name: str) -> None:
+        """The node goes on under its new name; what had that is there no more. The caller holds the lock."""
+        name = node.name
+        if old := self._nodes.child(new_folder, new_name):
+            old.unlinked = True
+        entry = replace(node.entry, path=_below(new_folder.path, new_name))
+        self._nodes.move(node, new_folder, new_name)
+        node.entry = entry
+        self._tree.drop(folder, name)
+        self._tree.put(new_folder, new_name, entry)
+        # What copies are called, and their times, the backend alone knows.
+        node.until = 0.0
+        if new_folder.listing:
+            new_folder.listing.until = 0.0
+        for each in _all_within(node):
+            each.until = 0.0
+            each.listing = None
+
+    def _setattr(self, id_: int, changes: Changes) -> Known:
+        if changes.size is not None:
+            answer = self._writing.truncate(id_, changes.size)
+            if not isinstance(answer, Known):
+                answer.result()
+        with self._lock:
+            node = self._nodes[id_]
+            facts = self._facts(node, changes)
+            staged = node.staged
+            if staged and (staged.dirty or node.nameless):
+                staged.facts = replace(staged.facts, **_given(facts))
+                node.entry = staged.entry(node.entry.path)
+                return self._looking.known(node)
+        if _given(facts):
+            entry = self._backend.set_facts(node.path, facts)
+            with self._lock:
+                node.entry = entry
+                if node.folder:
+                    self._tree.put(node.folder, node.name, entry)
+        with self._lock:
+            return self._looking.known(node)
+
+    def _facts(self, node: Node, changes: Changes) -> Facts:
+        """What the backend, or the upload to come, is to keep; what it cannot keep is taken for done."""
+        owner = None
+        if self._can.owners and (changes.uid is not None or changes.gid is not None):
+            uid, gid = node.entry.owner or (0, 0)
+            owner = (uid if changes.uid is None else changes.uid, gid if changes.gid is None else changes.gid)
+        mode = changes.mode & 0o7777 if self._can.modes and changes.mode is not None else None
+        times = self._can.modes or (node.staged and node.staged.dirty)
+        return Facts(modified=changes.modified if times else None, mode=mode, owner=owner)
+
+    def _attribute(self, node: Node, name: str) -> bytes:
+        value = self._backend.attributes(node.path).attributes.get(name)
+        if value is None:
+            raise failure(errno.ENODATA, name, "there is no such attribute")
+        return value
+
+    def _set_attribute(self, node: Node, name: str, value: bytes | None, flags: int) -> None:
+        self._writing.settle(node)
+        known = dict(self._backend.attributes(node.path).attributes)
+        if flags & os.XATTR_CREATE and name in known:
+            raise failure(errno.EEXIST, name, "there is such an attribute already")
+        if flags & os.XATTR_REPLACE and name not in known:
+            raise failure(errno.ENODATA, name, "there is no such attribute")
+        known.pop(name, None)
+        entry = self._backend.set_facts(node.path, Facts(attributes=known if value is None else {**known, name: value}))
+        with self._lock:
+            if node.folder:
+                self._tree.put(node.folder, node.name, entry)
+
+    def _require_nothing(self, folder: Node, name: str) -> None:
+        if self._tree.find(folder, name).entry:
+            raise failure(errno.EEXIST, name, "there is something of this name already")
+
+
+def _no_attributes(name: bytes) -> OSError:
+    """The kernel takes that for final, and asks no more."""
+    return failure(errno.ENOSYS, os.fsdecode(name), "attributes cannot be kept here")
+
+
+def _given(facts: Facts) -> dict[str, object]:
+    """The facts that are told."""
+    named = {"modified": facts.modified, "mode": facts.mode, "owner": facts.owner}
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def _all_within(node: Node) -> Sequence[Node]:
+    """All nodes below a folder."""
+    found: list[Node] = []
+    waiting = [*node.within()]
+    while waiting:
+        each = waiting.pop()
+        found.append(each)
+        waiting += each.within()
+    return found
+
+
+def _below(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name

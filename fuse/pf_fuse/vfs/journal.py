@@ -1,0 +1,116 @@
+"""What a process that goes on with a mount must know of what the kernel was told by the one before.
+
+Records are written before the kernel is told, and are there for the next process as soon as they are written: they need
+not outlive the machine, as the mount does not either.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+
+from pf_backends.entries import Kind
+
+
+class NamedAt(msgspec.Struct, frozen=True, tag="n", array_like=True):
+    """The kernel knows a node, which has this name now."""
+
+    node: int
+    folder: int
+    """0: the node is open, and has no name any more."""
+    kind: Kind
+    name: bytes
+
+
+class Forgotten(msgspec.Struct, frozen=True, tag="f", array_like=True):
+    """The kernel does not know the node any more."""
+
+    node: int
+
+
+class OpenAt(msgspec.Struct, frozen=True, tag="o", array_like=True):
+    """A version of a file is open."""
+
+    node: int
+    path: str
+    """Where the version lay when it was opened."""
+    version: str
+    size: int
+    modified: int
+
+
+class Closed(msgspec.Struct, frozen=True, tag="c", array_like=True):
+    """The file is open no more."""
+
+    node: int
+
+
+class StagedIn(msgspec.Struct, frozen=True, tag="s", array_like=True):
+    """A file is written here."""
+
+    node: int
+    file: str
+    """Its name in the stage; empty: it is written here no more."""
+    made_of: str
+    only_new: bool
+
+
+Record: TypeAlias = NamedAt | Forgotten | OpenAt | Closed | StagedIn
+
+_LENGTH = 4
+"""Bytes before each record that tell how long it is."""
+
+
+class Journal:
+    """A file to which records are added."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._encoder = msgspec.msgpack.Encoder()
+        self._decoder: msgspec.msgpack.Decoder[Record] = msgspec.msgpack.Decoder(Record)
+        self._descriptor = self._opened(path)
+
+    def put(self, records: Iterable[Record]) -> None:
+        """Adds records, all of them in one write."""
+        if data := b"".join(map(self._framed, records)):
+            os.write(self._descriptor, data)
+
+    def read(self) -> Iterator[Record]:
+        """All records, in order; what was cut off by the end of a process is left out."""
+        data = memoryview(self._path.read_bytes())
+        while len(data) >= _LENGTH:
+            end = _LENGTH + int.from_bytes(data[:_LENGTH], "little")
+            if len(data) < end:
+                return
+            yield self._decoder.decode(data[_LENGTH:end])
+            data = data[end:]
+
+    def replace(self, records: Sequence[Record]) -> None:
+        """Only these from now on; seen whole or not at all."""
+        beside = self._path.with_suffix(".new")
+        descriptor = self._opened(beside)
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, b"".join(map(self._framed, records)))
+        beside.rename(self._path)
+        os.close(self._descriptor)
+        self._descriptor = descriptor
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return os.fstat(self._descriptor).st_size
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+    def _framed(self, record: Record) -> bytes:
+        data = self._encoder.encode(record)
+        return len(data).to_bytes(_LENGTH, "little") + data
+
+    @staticmethod
+    def _opened(path: Path) -> int:
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)

@@ -1,0 +1,35 @@
+"""What is in a folder, as it was listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pf_backends.entries import Entry
+
+
+class Listing:
+    """All of what is in a folder, good until a time; what is changed here is changed in it too."""
+
+    __slots__ = ("_names", "entries", "until")
+
+    def __init__(self, entries: Iterable[Entry], until: float) -> None:
+        self.entries = {entry.name: entry for entry in entries}
+        self.until = until
+        """By the monotonic clock."""
+        self._names: Sequence[str] | None = None
+
+    @property
+    def names(self) -> Sequence[str]:
+        """In order. What was given once stays as it is."""
+        if self._names is None:
+            self._names = sorted(self.entries)
+        return self._names
+
+    def put(self, entry: Entry) -> None:
+        if entry.name not in self.entries:
+            self._names = None
+        self.entries[entry.name] = entry
+
+    def drop(self, name: str) -> None:
+        if self.entries.pop(name, None):
+            self._names = None

@@ -1,0 +1,136 @@
+"""What lies under names and in folders."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+
+from pf_backends.entries import Kind, Space
+from pf_backends.errors import failure
+from pf_fuse.operations import Answer, Caller, Known, Named, Opened, Reach
+from pf_fuse.vfs.attributes import Look, attributes
+from pf_fuse.vfs.folders import Folders, Source, before, place
+from pf_fuse.vfs.nodes import Node
+from pf_fuse.vfs.tree import Found, Tree
+
+NAME_MOST = 255
+"""Bytes of a name."""
+_BLOCK = 4096
+_ENDLESS = Space(1 << 50, 1 << 50, 1 << 40, 1 << 40)
+"""What is told of room where there is no telling."""
+
+
+class Looking:
+    """The operations that change nothing and need no file open."""
+
+    def __init__(self, tree: Tree, workers: Executor, look: Look, space: Callable[[], Space | None]) -> None:
+        self._tree = tree
+        self._nodes = tree.nodes
+        self._lock = tree.lock
+        self._folders = Folders(tree)
+        self._later = workers.submit
+        self._look = look
+        self._space = space
+
+    def lookup(self, caller: Caller, folder: int, name: bytes) -> Answer[Known]:  # noqa: ARG002
+        text = text_of(name)
+        with self._lock:
+            above = self._nodes[folder]
+            if found := self._tree.remembered(above, text):
+                return self._told(above, found)
+        return self._later(self._find, above, text)
+
+    def getattr(self, caller: Caller, node: int) -> Answer[Known]:  # noqa: ARG002
+        with self._lock:
+            known = self._nodes[node]
+            if known.nameless or self._tree.fresh(known):
+                return self.known(known)
+        return self._later(self._refreshed, known)
+
+    def readlink(self, caller: Caller, node: int) -> Answer[bytes]:  # noqa: ARG002
+        with self._lock:
+            entry = self._nodes[node].entry
+        if entry.kind is not Kind.LINK:
+            raise failure(errno.EINVAL, entry.path, "it is no link")
+        return os.fsencode(entry.target)
+
+    def opendir(self, caller: Caller, node: int) -> Answer[Opened]:  # noqa: ARG002
+        with self._lock:
+            self._folders.open(self._nodes[node])
+        return Opened(Reach.CACHE_FOLDER)
+
+    def readdir(self, node: int, place: int, count: int) -> Answer[Sequence[Named]]:
+        with self._lock:
+            known = self._nodes[node]
+            found = self._folders.source(known, place)
+            if found and found[1].at_hand(before(place)):
+                return self._named(known, found, before(place), count)
+        return self._later(self._read_folder, known, place, count)
+
+    def releasedir(self, node: int) -> Answer[None]:
+        with self._lock:
+            self._folders.close(node)
+
+    def statfs(self, node: int) -> Answer[os.statvfs_result]:  # noqa: ARG002
+        return self._later(self._told_space)
+
+    def known(self, node: Node) -> Known:
+        """What the kernel is told of a node's attributes; the caller holds the lock."""
+        lasts = self._tree.lasts(node.until)
+        return Known(attributes(node.id, node.entry, self._look), lasts, lasts)
+
+    def told(self, node: Node) -> Known:
+        """The same when the kernel gets to know the node by its name."""
+        self._nodes.tell(node)
+        return self.known(node)
+
+    def _told(self, folder: Node, found: Found) -> Known:
+        if found.entry is None:
+            return Known(None, self._tree.lasts(found.until), 0.0)
+        return self.told(self._tree.enter(folder, found.entry, found.until))
+
+    def _find(self, folder: Node, name: str) -> Known:
+        found = self._tree.find(folder, name)
+        with self._lock:
+            return self._told(folder, found)
+
+    def _refreshed(self, node: Node) -> Known:
+        self._tree.refresh(node)
+        with self._lock:
+            return self.known(node)
+
+    def _read_folder(self, folder: Node, place: int, count: int) -> Sequence[Named]:
+        with self._lock:
+            found = self._folders.source(folder, place)
+        found = found or self._folders.begin(folder)
+        if not found[1].at_hand(before(place)):
+            found[1].after(before(place), count)
+        with self._lock:
+            return self._named(folder, found, before(place), count)
+
+    def _named(self, folder: Node, found: tuple[int, Source], start: int, count: int) -> Sequence[Named]:
+        number, source = found
+        things = source.after(start, count)
+        nodes = [self._tree.enter(folder, entry, source.until) for entry, _ in things]
+        self._nodes.tell(*nodes)
+        return [
+            Named(os.fsencode(node.name), place(number, after), self.known(node))
+            for node, (_, after) in zip(nodes, things, strict=True)
+        ]
+
+    def _told_space(self) -> os.statvfs_result:
+        space = self._space() or _ENDLESS
+        blocks, free = space.size // _BLOCK, space.free // _BLOCK
+        # In the order of statvfs: sizes of blocks, blocks, things, flags, the longest name.
+        fields = (_BLOCK, _BLOCK, blocks, free, free, space.things, space.things_free, space.things_free, 0, NAME_MOST)
+        return os.statvfs_result(fields)
+
+
+def text_of(name: bytes) -> str:
+    """A name as paths have it; ENAMETOOLONG if it is too long."""
+    text = os.fsdecode(name)
+    if len(name) > NAME_MOST:
+        raise failure(errno.ENAMETOOLONG, text, f"a name has at most {NAME_MOST} bytes")
+    return text

@@ -1,0 +1,276 @@
+"""The things of a mount that the kernel may ask for, by number and by name."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Collection, Iterator
+
+from pf_backends.entries import ROOT, Entry, Kind
+from pf_backends.errors import failure
+from pf_fuse.operations import TOP
+from pf_fuse.staging.staged import Stage, Staged
+from pf_fuse.vfs.journal import Closed, Forgotten, Journal, NamedAt, OpenAt, Record, StagedIn
+from pf_fuse.vfs.listings import Listing
+
+FOREVER = float("inf")
+
+
+class Node:
+    """A thing; what can be told of it changes while it stays the same."""
+
+    __slots__ = (
+        "__weakref__",
+        "absent",
+        "changed",
+        "children",
+        "entry",
+        "folder",
+        "id",
+        "listing",
+        "name",
+        "opens",
+        "staged",
+        "told",
+        "unlinked",
+        "until",
+    )
+
+    def __init__(self, id_: int, folder: Node | None, name: str, entry: Entry, until: float) -> None:
+        self.id = id_
+        self.folder = folder
+        """Where its name is; None for the top, and for what has no name any more."""
+        self.name = name
+        self.entry = entry
+        """What lay there when the backend was asked last; of an open file: the version that is open."""
+        self.until = until
+        """Until when nobody needs ask again, by the monotonic clock."""
+        self.changed = 0.0
+        """When it, or what is in it, was last changed here: what the backend told before does not count."""
+        self.told = 0
+        """How often the kernel was told of it and has not let go of it."""
+        self.opens = 0
+        self.unlinked = False
+        """True if it was removed here: what is written to it needs not be kept."""
+        self.staged: Staged | None = None
+        """Where it is written, if it is."""
+        self.children: dict[str, Node] | None = None
+        """Of the things in a folder, those that are nodes."""
+        self.listing: Listing | None = None
+        """What is in a folder, when somebody has listed it."""
+        self.absent: dict[str, float] | None = None
+        """Names in a folder under which there was nothing, and until when that holds."""
+
+    @property
+    def path(self) -> str:
+        """Where it lies; ESTALE if it has no name any more."""
+        names: list[str] = []
+        node = self
+        while node.folder is not None:
+            names.append(node.name)
+            node = node.folder
+        if node.id != TOP:
+            raise failure(errno.ESTALE, self.name, "it was removed, or replaced by another version")
+        return "/".join(reversed(names))
+
+    @property
+    def nameless(self) -> bool:
+        return self.folder is None and self.id != TOP
+
+    def within(self) -> Iterator[Node]:
+        """The nodes in it."""
+        return iter((self.children or {}).values())
+
+
+class Nodes:
+    """All nodes. Whoever calls holds the lock of the tree."""
+
+    def __init__(self, journal: Journal, stage: Stage) -> None:
+        self._journal = journal
+        self.stage = stage
+        self._next = TOP + 1
+        top = Node(TOP, None, "", Entry(ROOT, Kind.FOLDER), 0.0)
+        top.told = 1
+        self._nodes = {TOP: top}
+        self._take_up()
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __getitem__(self, id_: int) -> Node:
+        node = self._nodes.get(id_)
+        if node is None:
+            raise failure(errno.ESTALE, "", "nobody knows of it any more")
+        return node
+
+    def child(self, folder: Node, name: str) -> Node | None:
+        return folder.children.get(name) if folder.children else None
+
+    def enter(self, folder: Node, entry: Entry, until: float) -> Node:
+        """The node of what lies in a folder; of a file that is open, another version is another node."""
+        node = self.child(folder, entry.name)
+        if node and (node.entry.kind != entry.kind or (node.opens and node.entry.version != entry.version)):
+            self.remove(node)
+            node = None
+        if node is None:
+            return self._add(self._number(), folder, entry, until)
+        node.entry, node.until = entry, until
+        return node
+
+    def tell(self, *nodes: Node) -> None:
+        """The kernel is told of nodes, each once more; a process that goes on with the mount knows them too."""
+        self._journal.put([_named(node) for node in nodes if not node.told and node.id != TOP])
+        for node in nodes:
+            node.told += 1
+
+    def open(self, node: Node) -> None:
+        """The kernel has the node open once more; of a file this version stays what it reads."""
+        if not node.opens:
+            self._journal.put([_opened(node)])
+        node.opens += 1
+
+    def close(self, node: Node) -> None:
+        node.opens = max(0, node.opens - 1)
+        if not node.opens:
+            self._journal.put([Closed(node.id)])
+            self.clear(node)
+
+    def forget(self, id_: int, times: int) -> None:
+        node = self._nodes.get(id_)
+        if node is None or node.id == TOP:
+            return
+        node.told = max(0, node.told - times)
+        self.clear(node)
+
+    def clear(self, node: Node) -> None:
+        """Lets go of a node that nobody needs any more, and of the folders above that were kept for it."""
+        while node.id != TOP and not node.told and not node.opens and not node.children:
+            above = node.folder
+            self.unname(node)
+            del self._nodes[node.id]
+            self._journal.put([Forgotten(node.id)])
+            if above is None:
+                return
+            node = above
+
+    def move(self, node: Node, folder: Node, name: str) -> None:
+        """The node has another name from now on; what had that has none any more."""
+        if (old := self.child(folder, name)) and old is not node:
+            self.remove(old)
+        self.unname(node)
+        self._name(node, folder, name)
+        if node.told:
+            self._journal.put([_named(node)])
+
+    def all(self) -> Collection[Node]:
+        return self._nodes.values()
+
+    def begin(self, node: Node, staged: Staged) -> None:
+        """The file is written here from now on."""
+        node.staged = staged
+        self._journal.put([_staged(node, staged)])
+
+    def arrived(self, node: Node, staged: Staged, entry: Entry) -> None:
+        """The backend has what was written."""
+        staged.arrived(entry)
+        self._journal.put([_staged(node, staged)])
+
+    def end(self, node: Node) -> None:
+        """The file is written here no more."""
+        if node.staged:
+            self._journal.put([StagedIn(node.id, "", "", False)])
+            self.stage.end(node.staged)
+            node.staged = None
+
+    def remove(self, node: Node) -> None:
+        """No name leads to the node any more; whoever has it open goes on with it."""
+        self.unname(node)
+        if node.opens:
+            self._journal.put([_named(node)])
+        self.clear(node)
+
+    @staticmethod
+    def unname(node: Node) -> None:
+        if node.folder and node.folder.children:
+            node.folder.children.pop(node.name, None)
+        node.folder = None
+
+    def _add(self, id_: int, folder: Node, entry: Entry, until: float) -> Node:
+        node = self._nodes[id_] = Node(id_, None, entry.name, entry, until)
+        self._name(node, folder, entry.name)
+        return node
+
+    @staticmethod
+    def _name(node: Node, folder: Node, name: str) -> None:
+        if folder.children is None:
+            folder.children = {}
+        node.folder, node.name = folder, name
+        folder.children[name] = node
+
+    def _number(self) -> int:
+        self._next += 1
+        return self._next - 1
+
+    def _take_up(self) -> None:
+        """What the kernel was told of by the process before.
+
+        How often it was told, the kernel alone knows: one time of each keeps what it still knows, until it forgets it.
+        """
+        for record in self._journal.read():
+            self._take(record)
+        self._journal.replace(list(self._records()))
+        self.stage.clear({node.staged.file.name for node in self._nodes.values() if node.staged})
+
+    def _take(self, record: Record) -> None:
+        match record:
+            case NamedAt(id_, folder, kind, name):
+                self._take_name(id_, self._nodes.get(folder), kind, os.fsdecode(name))
+            case Forgotten(id_) if node := self._nodes.pop(id_, None):
+                self.unname(node)
+            case OpenAt(id_, path, version, size, modified) if node := self._nodes.get(id_):
+                node.entry = Entry(path, node.entry.kind, size, modified, version)
+                node.opens = 1
+            case Closed(id_) if node := self._nodes.get(id_):
+                node.opens = 0
+            case StagedIn(id_, file, made_of, only_new) if node := self._nodes.get(id_):
+                node.staged = self.stage.take_up(file) if file else None
+                if node.staged:
+                    node.staged.made_of, node.staged.only_new = made_of, only_new
+
+    def _take_name(self, id_: int, folder: Node | None, kind: Kind, name: str) -> None:
+        self._next = max(self._next, id_ + 1)
+        node = self._nodes.get(id_)
+        if node is None:
+            node = self._nodes[id_] = Node(id_, None, name, Entry(name, kind), 0.0)
+            node.told = 1
+        self.unname(node)
+        if folder:
+            if old := self.child(folder, name):
+                self.unname(old)
+            self._name(node, folder, name)
+
+    def _records(self) -> Iterator[Record]:
+        """All that is known, folders before what is in them."""
+        waiting = [self._nodes[TOP], *(node for node in self._nodes.values() if node.nameless)]
+        while waiting:
+            node = waiting.pop()
+            if node.id != TOP:
+                yield _named(node)
+            if node.opens:
+                yield _opened(node)
+            if node.staged:
+                yield _staged(node, node.staged)
+            waiting += node.within()
+
+
+def _named(node: Node) -> NamedAt:
+    return NamedAt(node.id, node.folder.id if node.folder else 0, node.entry.kind, os.fsencode(node.name))
+
+
+def _opened(node: Node) -> OpenAt:
+    entry = node.entry
+    return OpenAt(node.id, entry.path, entry.version, entry.size, entry.modified)
+
+
+def _staged(node: Node, staged: Staged) -> StagedIn:
+    return StagedIn(node.id, staged.file.name, staged.made_of, staged.only_new)

@@ -1,0 +1,43 @@
+"""What the tree of a mount needs of the parts beside it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from pf_backends.entries import Entry
+from pf_fuse.operations import Answer, Bytes
+
+
+class Content(Protocol):
+    """The bytes of one version of a file, while it is open. Used by one thread at a time but for `read`'s futures."""
+
+    def read(self, offset: int, size: int) -> Answer[Bytes]:
+        """As `Operations.read`; ESTALE if the version is there no more and was not kept."""
+
+    def whole(self) -> int | None:
+        """A descriptor of a local file that has all of it and was checked; None if there is none so far.
+
+        What it has stays as it is for as long as the content is open.
+        """
+
+    def close(self) -> None: ...
+
+
+class Nothing:
+    """What a file has that was begun here."""
+
+    def read(self, offset: int, size: int) -> Bytes:  # noqa: ARG002 - there is nothing at any offset
+        return b""
+
+    def whole(self) -> None:
+        return None
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class Contents(Protocol):
+    """Where bytes come from."""
+
+    def open(self, entry: Entry) -> Content:
+        """The version of a file that an entry tells of. Quick: what takes longer is done when it is read."""

@@ -1,0 +1,70 @@
+"""Opening files to read them, and reading."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Sequence
+from concurrent.futures import Executor
+
+from pf_backends.errors import failure
+from pf_fuse.operations import Answer, Bytes, Opened
+from pf_fuse.vfs.nodes import Node
+from pf_fuse.vfs.sessions import Session, Sessions
+from pf_fuse.vfs.tree import Tree
+
+
+class Reading:
+    """The operations that read files."""
+
+    def __init__(self, tree: Tree, sessions: Sessions, workers: Executor) -> None:
+        self._tree = tree
+        self._nodes = tree.nodes
+        self._lock = tree.lock
+        self._sessions = sessions
+        self._later = workers.submit
+
+    def open(self, node: int) -> Answer[Opened]:
+        with self._lock:
+            known = self._nodes[node]
+            if known.nameless or self._tree.fresh(known):
+                return self._sessions.open_to_read(known)
+        return self._later(self._refreshed, known)
+
+    def read(self, node: int, offset: int, size: int) -> Answer[Bytes]:
+        session = self._sessions.at(node) or self._taken_up(node)
+        if staged := session.node.staged:
+            return os.pread(staged.descriptor, size, offset)
+        return session.content.read(offset, size)
+
+    def release(self, node: int) -> None:
+        with self._lock:
+            known = self._nodes[node]
+            if known.opens <= 1:
+                self._sessions.end(node)
+            self._sessions.close(known)
+
+    def lseek(self, node: int, offset: int, whence: int) -> Answer[int]:
+        with self._lock:
+            known = self._nodes[node]
+            if staged := known.staged:
+                return os.lseek(staged.descriptor, offset, whence)
+            size = known.entry.size
+        if offset >= size:
+            raise failure(errno.ENXIO, "", "there is nothing at the offset or after it")
+        return offset if whence == os.SEEK_DATA else size
+
+    def forget(self, nodes: Sequence[tuple[int, int]]) -> None:
+        with self._lock:
+            for node, times in nodes:
+                self._nodes.forget(node, times)
+                self._sessions.forget(node)
+
+    def _refreshed(self, node: Node) -> Opened:
+        self._tree.refresh(node)
+        with self._lock:
+            return self._sessions.open_to_read(node)
+
+    def _taken_up(self, node: int) -> Session:
+        with self._lock:
+            return self._sessions.take_up(self._nodes[node])

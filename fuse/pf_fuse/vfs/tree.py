@@ -1,0 +1,246 @@
+"""What lies where: what was told of it a moment ago at once, and the rest by asking the backend.
+
+Two threads never see half of a change: all that is known is behind one lock, which nobody holds while the backend is
+asked. What it told before something was changed here does not count when it arrives after it.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import RLock
+
+from pf_backends.entries import Entry, Kind
+from pf_backends.errors import failure
+from pf_backends.port import Backend
+from pf_fuse.vfs.listings import Listing
+from pf_fuse.vfs.nodes import Node, Nodes
+
+_PAGE = 1000
+_ATTEMPTS = 3
+"""Times that a folder is listed again, because it was changed here meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How long what the backend told is taken for true, in seconds."""
+
+    seconds: float = 1.0
+    absent: float = 1.0
+    """That there is nothing."""
+    crowd: int = 8
+    """So many names of one folder asked for, one by one, within that time: then it is listed."""
+    most: int = 50_000
+    """Folders with more things are listed piece by piece, and never kept whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What lies under a name, None if there is nothing, and until when that is good."""
+
+    entry: Entry | None
+    until: float
+
+
+class Tree:
+    """The nodes, and what is known of the backend."""
+
+    def __init__(self, backend: Backend, nodes: Nodes, freshness: Freshness, monotonic: Callable[[], float]) -> None:
+        self.lock = RLock()
+        """Held for the moments in which something is looked up or changed."""
+        self.nodes = nodes
+        self._backend = backend
+        self._freshness = freshness
+        self._monotonic = monotonic
+        self._listing: dict[int, Future[Listing | None]] = {}
+        """Folders that are being listed."""
+        self._asked: dict[int, tuple[float, int]] = {}
+        """Since when, and how often, single names of a folder were asked for."""
+
+    def remembered(self, folder: Node, name: str) -> Found | None:
+        """What is known of a name; None if the backend must be asked."""
+        now = self._monotonic()
+        if (node := self.nodes.child(folder, name)) and node.until > now:
+            return Found(node.entry, node.until)
+        if (listing := folder.listing) and listing.until > now:
+            return Found(listing.entries.get(name), listing.until)
+        if folder.absent and (until := folder.absent.get(name, 0.0)) > now:
+            return Found(None, until)
+        return None
+
+    def fresh(self, node: Node) -> bool:
+        return node.until > self._monotonic()
+
+    def lasts(self, until: float) -> float:
+        """Seconds for which others may take for true what is good until then."""
+        return min(max(0.0, until - self._monotonic()), self._freshness.seconds)
+
+    def find(self, folder: Node, name: str) -> Found:
+        """What lies under a name, as the backend tells. Blocks."""
+        if self._crowded(folder) and self.list(folder):
+            with self.lock:
+                if found := self.remembered(folder, name):
+                    return found
+        return self._ask(folder, name)
+
+    def refresh(self, node: Node) -> Entry:
+        """What lies where the node is. Blocks; ESTALE if it is there no more, or another version of what is open."""
+        with self.lock:
+            folder, name = node.folder, node.name
+        if folder is None:
+            return self._refresh_top(node)
+        found = self.find(folder, name)
+        with self.lock:
+            if found.entry is None or self.enter(folder, found.entry, found.until) is not node:
+                raise failure(errno.ESTALE, name, "it was removed, or replaced by another version")
+            return node.entry
+
+    def enter(self, folder: Node, entry: Entry, until: float) -> Node:
+        """The node of what was found; the caller holds the lock."""
+        node = self.nodes.child(folder, entry.name)
+        if node and (node.until > until or (node.staged and node.staged.dirty)):
+            return node
+        return self.nodes.enter(folder, entry, until)
+
+    def list(self, folder: Node) -> Listing | None:
+        """All that is in a folder, from memory or from the backend; None if that is too much. Blocks."""
+        with self.lock:
+            if folder.listing and folder.listing.until > self._monotonic():
+                return folder.listing
+            under_way = self._listing.get(folder.id)
+            if under_way is None:
+                mine = self._listing[folder.id] = Future[Listing | None]()
+        if under_way:
+            return under_way.result()
+        try:
+            listing = self._list(folder)
+        except BaseException as error:
+            self._listing.pop(folder.id)
+            mine.set_exception(error)
+            raise
+        self._listing.pop(folder.id)
+        mine.set_result(listing)
+        return listing
+
+    def good(self, listing: Listing) -> bool:
+        return listing.until > self._monotonic()
+
+    def page(self, path: str, rest: str) -> tuple[Sequence[Entry], str]:
+        """Some of what is in a folder, and what asks for the following ones. Blocks."""
+        page = self._backend.list(path, rest=rest, limit=_PAGE)
+        return page.entries, page.rest
+
+    def put(self, folder: Node, name: str, entry: Entry, until: float | None = None) -> Node:
+        """Something was made or changed here: what is known is so from now on. The caller holds the lock."""
+        now = self._now_changed(folder, name)
+        if folder.listing:
+            folder.listing.put(entry)
+        node = self.nodes.enter(folder, entry, now + self._freshness.seconds if until is None else until)
+        node.changed = now
+        return node
+
+    def drop(self, folder: Node, name: str) -> None:
+        """Something was removed here. The caller holds the lock."""
+        now = self._now_changed(folder, name)
+        if folder.listing:
+            folder.listing.drop(name)
+        if node := self.nodes.child(folder, name):
+            self.nodes.remove(node)
+        self._note_absent(folder, name, now + self._freshness.absent)
+
+    def _now_changed(self, folder: Node, name: str) -> float:
+        folder.changed = self._monotonic()
+        if folder.absent:
+            folder.absent.pop(name, None)
+        return folder.changed
+
+    def _crowded(self, folder: Node) -> bool:
+        """True once many names of the folder are asked for one by one."""
+        now = self._monotonic()
+        with self.lock:
+            since, times = self._asked.get(folder.id, (now, 0))
+            if now - since > self._freshness.seconds:
+                since, times = now, 0
+            self._asked[folder.id] = since, times + 1
+            return times >= self._freshness.crowd
+
+    def _ask(self, folder: Node, name: str) -> Found:
+        with self.lock:
+            path = _below(folder.path, name)
+            begun = self._monotonic()
+        entry = None
+        with suppress(FileNotFoundError, NotADirectoryError):
+            entry = self._backend.stat(path)
+        with self.lock:
+            if folder.changed >= begun and (found := self.remembered(folder, name)):
+                return found
+            if entry is None:
+                until = begun + self._freshness.absent
+                self._note_absent(folder, name, until)
+                if node := self.nodes.child(folder, name):
+                    self.nodes.remove(node)
+                return Found(None, until)
+            return Found(entry, begun + self._freshness.seconds)
+
+    def _note_absent(self, folder: Node, name: str, until: float) -> None:
+        now = self._monotonic()
+        known = folder.absent or {}
+        if len(known) > self._freshness.most // 10:
+            known = {each: end for each, end in known.items() if end > now}
+        known[name] = until
+        folder.absent = known
+
+    def _refresh_top(self, node: Node) -> Entry:
+        if node.nameless:
+            return node.entry
+        begun = self._monotonic()
+        entry = self._backend.stat("")
+        if entry.kind is not Kind.FOLDER:
+            raise failure(errno.ENOTDIR, "", "what is mounted is no folder any more")
+        with self.lock:
+            node.entry, node.until = entry, begun + self._freshness.seconds
+        return entry
+
+    def _list(self, folder: Node) -> Listing | None:
+        for _ in range(_ATTEMPTS):
+            with self.lock:
+                path, begun = folder.path, self._monotonic()
+            entries = self._all(path)
+            if entries is None:
+                return None
+            with self.lock:
+                listing = self._overlaid(folder, entries, begun + self._freshness.seconds)
+                if folder.changed < begun:
+                    folder.listing = listing
+                    return listing
+        # Somebody changes it all the time: what was listed is good for this once.
+        listing.until = 0.0
+        return listing
+
+    def _all(self, path: str) -> Sequence[Entry] | None:
+        """All of what is in a folder; None if that is too much."""
+        entries: list[Entry] = []
+        rest = ""
+        while True:
+            page, rest = self.page(path, rest)
+            entries += page
+            if not rest:
+                return entries
+            if len(entries) > self._freshness.most:
+                return None
+
+    @staticmethod
+    def _overlaid(folder: Node, entries: Sequence[Entry], until: float) -> Listing:
+        """With what was changed here since, or is only here so far."""
+        listing = Listing(entries, until)
+        for node in folder.within():
+            if node.until > until:
+                listing.put(node.entry)
+        return listing
+
+
+def _below(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
