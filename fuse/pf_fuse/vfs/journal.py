@@ -21,7 +21,7 @@ class NamedAt(msgspec.Struct, frozen=True, tag="n", array_like=True):
 
     node: int
     folder: int
-    """0: the node is open, and has no name any more."""
+    """0: the node is open, and has no name any more; -1: as it was removed here."""
     kind: Kind
     name: bytes
 

@@ -17,7 +17,10 @@ from pf_fuse.vfs.tree import Found, Tree
 
 NAME_MOST = 255
 """Bytes of a name."""
+MOST_NODES = 200_000
+"""Nodes beyond which lists of folders tell names alone; about 1 kB each."""
 _BLOCK = 4096
+_UNTOLD = Known(None, 0.0, 0.0)
 _ENDLESS = Space(1 << 50, 1 << 50, 1 << 40, 1 << 40)
 """What is told of room where there is no telling."""
 
@@ -25,7 +28,14 @@ _ENDLESS = Space(1 << 50, 1 << 50, 1 << 40, 1 << 40)
 class Looking:
     """The operations that change nothing and need no file open."""
 
-    def __init__(self, tree: Tree, workers: Executor, look: Look, space: Callable[[], Space | None]) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        workers: Executor,
+        look: Look,
+        space: Callable[[], Space | None],
+        most_nodes: int = MOST_NODES,
+    ) -> None:
         self._tree = tree
         self._nodes = tree.nodes
         self._lock = tree.lock
@@ -33,6 +43,7 @@ class Looking:
         self._later = workers.submit
         self._look = look
         self._space = space
+        self._most_nodes = most_nodes
 
     def lookup(self, caller: Caller, folder: int, name: bytes) -> Answer[Known]:  # noqa: ARG002
         text = text_of(name)
@@ -113,6 +124,8 @@ class Looking:
     def _named(self, folder: Node, found: tuple[int, Source], start: int, count: int) -> Sequence[Named]:
         number, source = found
         things = source.after(start, count)
+        if len(self._nodes) > self._most_nodes:
+            return [Named(os.fsencode(entry.name), place(number, after), _UNTOLD) for entry, after in things]
         nodes = [self._tree.enter(folder, entry, source.until) for entry, _ in things]
         self._nodes.tell(*nodes)
         return [

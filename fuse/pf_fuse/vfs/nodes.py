@@ -14,6 +14,8 @@ from pf_fuse.vfs.journal import Closed, Forgotten, Journal, NamedAt, OpenAt, Rec
 from pf_fuse.vfs.listings import Listing
 
 FOREVER = float("inf")
+_UNLINKED = -1
+"""In the journal: the folder of what was removed here."""
 
 
 class Node:
@@ -224,7 +226,7 @@ class Nodes:
     def _take(self, record: Record) -> None:
         match record:
             case NamedAt(id_, folder, kind, name):
-                self._take_name(id_, self._nodes.get(folder), kind, os.fsdecode(name))
+                self._take_name(id_, self._nodes.get(folder), kind, os.fsdecode(name)).unlinked = folder == _UNLINKED
             case Forgotten(id_) if node := self._nodes.pop(id_, None):
                 self.unname(node)
             case OpenAt(id_, path, version, size, modified) if node := self._nodes.get(id_):
@@ -237,7 +239,7 @@ class Nodes:
                 if node.staged:
                     node.staged.made_of, node.staged.only_new = made_of, only_new
 
-    def _take_name(self, id_: int, folder: Node | None, kind: Kind, name: str) -> None:
+    def _take_name(self, id_: int, folder: Node | None, kind: Kind, name: str) -> Node:
         self._next = max(self._next, id_ + 1)
         node = self._nodes.get(id_)
         if node is None:
@@ -248,6 +250,7 @@ class Nodes:
             if old := self.child(folder, name):
                 self.unname(old)
             self._name(node, folder, name)
+        return node
 
     def _records(self) -> Iterator[Record]:
         """All that is known, folders before what is in them."""
@@ -264,7 +267,8 @@ class Nodes:
 
 
 def _named(node: Node) -> NamedAt:
-    return NamedAt(node.id, node.folder.id if node.folder else 0, node.entry.kind, os.fsencode(node.name))
+    folder = node.folder.id if node.folder else _UNLINKED if node.unlinked else 0
+    return NamedAt(node.id, folder, node.entry.kind, os.fsencode(node.name))
 
 
 def _opened(node: Node) -> OpenAt:

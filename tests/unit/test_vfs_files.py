@@ -1,0 +1,253 @@
+"""What programs may rely on when they open, read, write and close files of a mount."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pf_backends.memory import LIKE_OBJECTS, MemoryBackend
+
+from pf_backends.entries import Condition
+from pf_fuse.vfs.tree import Freshness
+from support.vfs_site import Site, fails, got
+
+
+@pytest.fixture
+def backend() -> MemoryBackend:
+    return MemoryBackend(capabilities=LIKE_OBJECTS)
+
+
+@pytest.fixture
+def clock() -> list[float]:
+    return [100.0]
+
+
+@pytest.fixture
+def site(backend: MemoryBackend, tmp_path: Path, clock: list[float]) -> Iterator[Site]:
+    site = Site(backend, tmp_path, clock=lambda: clock[0])
+    yield site
+    site.die()
+
+
+def test_what_is_written_is_uploaded_when_it_is_closed_and_not_before(site: Site, backend: MemoryBackend) -> None:
+    node = site.create("new")
+    site.put(node, b"some")
+    with pytest.raises(FileNotFoundError):
+        backend.stat("new")
+    assert site.size("new") == 4
+    assert site.names("") == ["new"]
+    site.close(node)
+    assert backend.fetch("new", limit=10)[1] == b"some"
+
+
+def test_a_failed_upload_is_told_to_who_closes_and_the_next_close_tries_again(
+    site: Site, backend: MemoryBackend
+) -> None:
+    node = site.create("new")
+    site.put(node, b"some")
+
+    def fail(operation: str, _path: str) -> None:
+        if operation == "put":
+            raise OSError(errno.EIO, "the wire is cut")
+
+    backend.before = fail
+    with pytest.raises(OSError, match="wire is cut"):
+        got(site.vfs.flush(node, 1))
+    backend.before = lambda *_: None
+    site.close(node)
+    assert backend.fetch("new", limit=10)[1] == b"some"
+
+
+def test_what_cannot_be_uploaded_at_the_end_is_put_aside(site: Site, backend: MemoryBackend, tmp_path: Path) -> None:
+    node = site.create("new")
+    site.put(node, b"some")
+
+    def fail(operation: str, _path: str) -> None:
+        if operation == "put":
+            raise OSError(errno.EIO, "the wire is cut")
+
+    backend.before = fail
+    with pytest.raises(OSError, match="wire is cut"):
+        site.close(node)
+    (kept,) = (tmp_path / "aside").iterdir()
+    assert kept.name.startswith("new")
+    assert kept.read_bytes() == b"some"
+
+
+def test_a_file_that_two_have_open_stays_what_was_opened(
+    site: Site, backend: MemoryBackend, clock: list[float]
+) -> None:
+    backend.put("f", b"old bytes")
+    node = site.open("f")
+    backend.put("f", b"new")
+    clock[0] += 2
+    with site.opening("f") as other:
+        assert other != node
+        assert bytes(got(site.vfs.read(other, 0, 100))) == b"new"
+    with fails(errno.ESTALE):
+        got(site.vfs.read(node, 0, 100))
+    site.close(node)
+
+
+def test_who_writes_upon_what_another_client_has_replaced_is_told_so(
+    site: Site, backend: MemoryBackend, tmp_path: Path
+) -> None:
+    backend.put("f", b"old bytes")
+    node = site.open("f", os.O_RDWR)
+    site.put(node, b"OLD")
+    backend.put("f", b"of another")
+    with fails(errno.ESTALE):
+        site.close(node)
+    assert backend.fetch("f", limit=100)[1] == b"of another"
+    (kept,) = (tmp_path / "aside").iterdir()
+    assert kept.read_bytes() == b"OLD bytes"
+
+
+def test_who_writes_all_anew_takes_the_place_of_whatever_is_there(site: Site, backend: MemoryBackend) -> None:
+    backend.put("f", b"old bytes")
+    node = site.open("f", os.O_WRONLY | os.O_TRUNC)
+    backend.put("f", b"of another")
+    site.put(node, b"mine")
+    site.close(node)
+    assert backend.fetch("f", limit=100)[1] == b"mine"
+
+
+def test_of_two_who_make_a_file_that_must_be_new_one_does(site: Site, backend: MemoryBackend) -> None:
+    node = site.create("f", os.O_WRONLY | os.O_EXCL)
+    backend.put("f", b"of another", condition=Condition(absent=True))
+    with fails(errno.ESTALE):
+        site.close(node)
+    assert backend.fetch("f", limit=100)[1] == b"of another"
+
+
+def test_writing_waits_while_the_file_is_uploaded(site: Site, backend: MemoryBackend) -> None:
+    node = site.create("f")
+    site.put(node, b"first")
+    begun, go_on = threading.Event(), threading.Event()
+
+    def wait(operation: str, _path: str) -> None:
+        if operation == "put":
+            begun.set()
+            assert go_on.wait(10)
+
+    backend.before = wait
+    flushing = site.vfs.flush(node, 1)
+    assert begun.wait(10)
+    writing = site.vfs.write(node, 5, memoryview(b" second"), 0)
+    assert not isinstance(writing, int)
+    go_on.set()
+    assert got(writing) == 7
+    got(flushing)
+    assert backend.fetch("f", limit=100)[1] == b"first"
+    site.close(node)
+    assert backend.fetch("f", limit=100)[1] == b"first second"
+
+
+def test_a_removed_file_can_still_be_written_and_read_by_who_has_it_open(site: Site, backend: MemoryBackend) -> None:
+    node = site.create("f")
+    site.put(node, b"some")
+    site.remove("f")
+    site.put(node, b" more", 4)
+    assert bytes(got(site.vfs.read(node, 0, 100))) == b"some more"
+    site.close(node)
+    assert not backend.list("").entries
+
+
+def test_large_files_are_uploaded_in_parts(site: Site, backend: MemoryBackend) -> None:
+    data = os.urandom(1 << 20) * 20
+    node = site.create("large")
+    for offset in range(0, len(data), 1 << 20):
+        site.put(node, data[offset : offset + (1 << 20)], offset)
+    seen = list[str]()
+    backend.before = lambda operation, _path: seen.append(operation)
+    site.close(node)
+    assert seen.count("send") == 3
+    assert backend.fetch("large", limit=1 << 30)[1] == data
+    assert not backend.uploads("")
+
+
+def test_many_names_of_one_folder_are_asked_for_together(
+    site: Site, backend: MemoryBackend, clock: list[float]
+) -> None:
+    for number in range(200):
+        backend.put(f"d/{number}", b"x")
+    seen = list[str]()
+    backend.before = lambda operation, _path: seen.append(operation)
+    for number in range(200):
+        site.known(f"d/{number}")
+    assert seen.count("stat") < 20
+    assert seen.count("list") == 1
+    clock[0] += 2
+    backend.before = lambda *_: None
+    backend.remove("d/7")
+    with pytest.raises(FileNotFoundError):
+        site.known("d/7")
+
+
+def test_a_huge_folder_is_never_kept_whole(backend: MemoryBackend, tmp_path: Path) -> None:
+    for number in range(3000):
+        backend.put(f"{number:05}", b"")
+    site = Site(backend, tmp_path, freshness=Freshness(most=1000))
+    assert site.names("") == [f"{number:05}" for number in range(3000)]
+    site.die()
+
+
+def test_a_reader_of_a_folder_sees_each_thing_once_whatever_is_made_and_removed(
+    site: Site, backend: MemoryBackend
+) -> None:
+    for number in range(100):
+        backend.put(f"{number:03}", b"")
+    folder = site.node("")
+    names, place = list[str](), 0
+    while found := got(site.vfs.readdir(folder, place, 7)):
+        names += [each.name.decode() for each in found]
+        place = found[-1].place
+        site.remove(names[-1])
+        site.write(f"new-{len(names)}", b"")
+        got(site.vfs.readdir(folder, 0, 5))
+    assert names == [f"{number:03}" for number in range(100)]
+
+
+def test_the_next_process_goes_on_with_what_is_open(
+    site: Site, backend: MemoryBackend, tmp_path: Path, clock: list[float]
+) -> None:
+    backend.put("d/old", b"old bytes")
+    reader = site.open("d/old")
+    writer = site.create("d/new")
+    site.put(writer, b"some")
+    gone = site.create("gone")
+    site.put(gone, b"kept")
+    site.remove("gone")
+    site.die()
+    heir = Site(backend, tmp_path, clock=lambda: clock[0])
+    assert bytes(got(heir.vfs.read(reader, 0, 100))) == b"old bytes"
+    heir.put(writer, b" more", 4)
+    heir.close(writer)
+    assert backend.fetch("d/new", limit=100)[1] == b"some more"
+    assert bytes(got(heir.vfs.read(gone, 0, 100))) == b"kept"
+    assert heir.node("d/old") == reader
+    heir.close(reader)
+    heir.close(gone)
+    assert not list((tmp_path / "stage").iterdir())
+    heir.die()
+
+
+def test_a_mount_for_reading_refuses_each_change(backend: MemoryBackend, tmp_path: Path) -> None:
+    backend.put("f", b"old")
+    site = Site(backend, tmp_path, read_only=True)
+    for change in (
+        lambda: site.create("g"),
+        lambda: site.mkdir("d"),
+        lambda: site.remove("f"),
+        lambda: site.rename("f", "g"),
+        lambda: site.truncate("f", 0),
+        lambda: site.open("f", os.O_WRONLY),
+    ):
+        with fails(errno.EROFS):
+            change()
+    assert site.read("f") == b"old"
+    site.die()
