@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pf_backends.memory import LIKE_OBJECTS, MemoryBackend
+from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
 
 from pf_backends.entries import Condition
 from pf_fuse.vfs.tree import Freshness

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, precondition, rule
-from pf_backends.memory import LIKE_OBJECTS, MemoryBackend
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
 
 from support.vfs_site import Site, got
 
@@ -23,8 +23,6 @@ OFFSETS = st.integers(0, 80)
 
 class Mount(RuleBasedStateMachine):
     """The model: folders, and what files have that are closed; those that are open by themselves."""
-
-    opened = Bundle("opened")
 
     def __init__(self) -> None:
         super().__init__()
@@ -102,23 +100,23 @@ class Mount(RuleBasedStateMachine):
             self.site.remove(path)
             del self.files[path]
 
-    @rule(source=st.sampled_from(FILES), target=st.sampled_from(FILES))
-    def rename_file(self, source: str, target: str) -> None:
-        if source in self.files and self.above(target):
-            self.site.rename(source, target)
-            self.files[target] = self.files.pop(source)
+    @rule(source=st.sampled_from(FILES), aim=st.sampled_from(FILES))
+    def rename_file(self, source: str, aim: str) -> None:
+        if source in self.files and self.above(aim):
+            self.site.rename(source, aim)
+            self.files[aim] = self.files.pop(source)
 
-    @rule(source=st.sampled_from(["a", "b"]), target=st.sampled_from(["a", "b"]))
-    def rename_folder(self, source: str, target: str) -> None:
-        if source not in self.folders or source == target:
+    @rule(source=st.sampled_from(["a", "b"]), aim=st.sampled_from(["a", "b"]))
+    def rename_folder(self, source: str, aim: str) -> None:
+        if source not in self.folders or source == aim:
             return
-        if any(each.startswith(f"{target}/") for each in (*self.folders, *self.files)):
+        if any(each.startswith(f"{aim}/") for each in (*self.folders, *self.files)):
             with pytest.raises(OSError, match=r"empty|folder"):
-                self.site.rename(source, target)
+                self.site.rename(source, aim)
             return
-        self.site.rename(source, target)
-        self.folders = {_moved(each, source, target) for each in self.folders}
-        self.files = {_moved(each, source, target): data for each, data in self.files.items()}
+        self.site.rename(source, aim)
+        self.folders = {_moved(each, source, aim) for each in self.folders}
+        self.files = {_moved(each, source, aim): data for each, data in self.files.items()}
 
     @rule(path=st.sampled_from(FILES), data=BYTES)
     def another_client_writes(self, path: str, data: bytes) -> None:
@@ -172,7 +170,6 @@ class ObjectMount(Mount):
 
 TestMount = Mount.TestCase
 TestObjectMount = ObjectMount.TestCase
-for case in (TestMount, TestObjectMount):
-    case.settings = settings(
-        max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
-    )
+TestMount.settings = TestObjectMount.settings = settings(
+    max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+)

@@ -176,18 +176,17 @@ class Changing:
         name = node.name
         if old := self._nodes.child(new_folder, new_name):
             old.unlinked = True
-        entry = replace(node.entry, path=_below(new_folder.path, new_name))
         self._nodes.move(node, new_folder, new_name)
-        node.entry = entry
+        for each in (node, *_all_within(node)):
+            each.entry = replace(each.entry, path=each.path)
+            each.listing = each.absent = None
         self._tree.drop(folder, name)
-        self._tree.put(new_folder, new_name, entry)
-        # What copies are called, and their times, the backend alone knows.
-        node.until = 0.0
+        self._tree.put(new_folder, new_name, node.entry)
+        # What version a copy is, and of which time, the backend alone knows.
+        for each in (node, *_all_within(node)):
+            each.until = 0.0
         if new_folder.listing:
             new_folder.listing.until = 0.0
-        for each in _all_within(node):
-            each.until = 0.0
-            each.listing = None
 
     def _setattr(self, id_: int, changes: Changes) -> Known:
         if changes.size is not None:

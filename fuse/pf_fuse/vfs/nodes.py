@@ -128,7 +128,7 @@ class Nodes:
     def open(self, node: Node) -> None:
         """The kernel has the node open once more; of a file this version stays what it reads."""
         if not node.opens:
-            self._journal.put([_opened(node)])
+            self._note(node, _opened(node))
         node.opens += 1
 
     def close(self, node: Node) -> None:
@@ -170,7 +170,7 @@ class Nodes:
     def begin(self, node: Node, staged: Staged) -> None:
         """The file is written here from now on."""
         node.staged = staged
-        self._journal.put([_staged(node, staged)])
+        self._note(node, _staged(node, staged))
 
     def arrived(self, node: Node, staged: Staged, entry: Entry) -> None:
         """The backend has what was written."""
@@ -190,6 +190,10 @@ class Nodes:
         if node.opens:
             self._journal.put([_named(node)])
         self.clear(node)
+
+    def _note(self, node: Node, record: Record) -> None:
+        """Writes down something of a node, of which nothing may have been written before."""
+        self._journal.put([record] if node.told else [_named(node), record])
 
     @staticmethod
     def unname(node: Node) -> None:
