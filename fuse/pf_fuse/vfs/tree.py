@@ -7,6 +7,7 @@ asked. What it told before something was changed here does not count when it arr
 from __future__ import annotations
 
 import errno
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -16,6 +17,7 @@ from threading import RLock
 from pf_backends.entries import Entry, Kind
 from pf_backends.errors import failure
 from pf_backends.port import Backend
+from pf_fuse.operations import TOP
 from pf_fuse.vfs.listings import Listing
 from pf_fuse.vfs.nodes import Node, Nodes
 
@@ -133,6 +135,18 @@ class Tree:
         page = self._backend.list(path, rest=rest, limit=_PAGE)
         return page.entries, page.rest
 
+    def after(self, path: str, count: int) -> Sequence[Entry]:
+        """What comes after a thing in the order of its folder, as far as that is known without asking anybody."""
+        folder, _, name = path.rpartition("/")
+        with self.lock:
+            node = self._at(folder)
+            listing = node.listing if node else None
+            if listing is None:
+                return ()
+            first = bisect_right(listing.names, name)
+            found = [listing.entries.get(each) for each in listing.names[first : first + count]]
+            return [entry for entry in found if entry]
+
     def put(self, folder: Node, name: str, entry: Entry, until: float | None = None) -> Node:
         """Something was made or changed here: what is known is so from now on. The caller holds the lock."""
         now = self._now_changed(folder, name)
@@ -156,6 +170,13 @@ class Tree:
         if folder.absent:
             folder.absent.pop(name, None)
         return folder.changed
+
+    def _at(self, path: str) -> Node | None:
+        """The node of a path, if there is one."""
+        node: Node | None = self.nodes[TOP]
+        for name in path.split("/") if path else ():
+            node = self.nodes.child(node, name) if node else None
+        return node
 
     def _crowded(self, folder: Node) -> bool:
         """True once many names of the folder are asked for one by one."""

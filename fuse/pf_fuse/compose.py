@@ -1,0 +1,91 @@
+"""Puts the parts of a mount together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from pf_backends.entries import Upload
+from pf_backends.port import Backend
+from pf_fuse.fetching.fetcher import Fetcher
+from pf_fuse.fetching.settings import FetchSettings
+from pf_fuse.pages.cache import CacheSettings, PageCache
+from pf_fuse.settings import MountSettings
+from pf_fuse.staging.notes import Notes
+from pf_fuse.staging.renaming import Move, Renamer
+from pf_fuse.staging.staged import Stage
+from pf_fuse.staging.uploading import Uploader
+from pf_fuse.vfs.attributes import Look
+from pf_fuse.vfs.changing import Changing
+from pf_fuse.vfs.journal import Journal
+from pf_fuse.vfs.looking import Looking
+from pf_fuse.vfs.nodes import Nodes
+from pf_fuse.vfs.reading import Reading
+from pf_fuse.vfs.sessions import Sessions
+from pf_fuse.vfs.tree import Freshness, Tree
+from pf_fuse.vfs.vfs import Vfs
+from pf_fuse.vfs.writing import Writing
+
+_WORKERS = 32
+"""Questions to the backend at once."""
+_SENDERS = 8
+"""Parts of files that are uploaded at once, and files of a folder that are copied at once."""
+_DATASET_LASTS = 86_400.0
+"""Seconds for which what lies in a dataset is taken for true."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A mount before it is mounted."""
+
+    vfs: Vfs
+    tree: Tree
+    cache: PageCache
+    fetcher: Fetcher
+
+
+def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], str]) -> Parts:
+    """What answers the kernel, with what processes before have left in the folder of the mount."""
+    folder = settings.state
+    stage = Stage(folder / "stage", new_name)
+    nodes = Nodes(Journal(folder / "nodes"), stage)
+    lasts = _DATASET_LASTS if settings.dataset else settings.lasts
+    tree = Tree(backend, nodes, Freshness(lasts, lasts), time.monotonic)
+    cache = PageCache(CacheSettings([str(path) for path in settings.cache.folders], settings.cache.size))
+    fetcher = Fetcher(backend, cache, FetchSettings(memory=settings.cache.memory), tree)
+    workers = ThreadPoolExecutor(_WORKERS, "ask")
+    sessions = Sessions(nodes, fetcher)
+    look = Look(settings.uid, settings.gid, time.time_ns(), settings.file_mode, settings.folder_mode)
+    looking = Looking(tree, workers, look, backend.space)
+    reading = Reading(tree, sessions, workers)
+    writing = changing = None
+    if not settings.read_only:
+        writing, changing = _writers(backend, folder, new_name, (tree, looking, sessions, workers))
+
+    def close() -> None:
+        workers.shutdown(wait=False, cancel_futures=True)
+        fetcher.end()
+        cache.end()
+        backend.close()
+
+    return Parts(Vfs(looking, reading, sessions, writing, changing, close), tree, cache, fetcher)
+
+
+def _writers(
+    backend: Backend,
+    folder: Path,
+    new_name: Callable[[], str],
+    parts: tuple[Tree, Looking, Sessions, ThreadPoolExecutor],
+) -> tuple[Writing, Changing]:
+    tree, looking, sessions, workers = parts
+    senders = ThreadPoolExecutor(_SENDERS, "send")
+    uploader = Uploader(backend, Notes(folder / "uploads", Upload, new_name), senders)
+    renamer = Renamer(backend, Notes(folder / "moves", Move, new_name), senders)
+    uploader.clean()
+    renamer.clean()
+    keeps = backend.capabilities.modes
+    writing = Writing(tree, looking, sessions, uploader, workers, keeps=keeps, aside=folder / "aside")
+    return writing, Changing(backend, tree, looking, writing, renamer, workers)
