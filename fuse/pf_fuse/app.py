@@ -19,6 +19,9 @@ from pf_fuse.kernel.mounting import MountOptions, close_mount, open_mount
 from pf_fuse.kernel.transport import Transport, greet
 from pf_fuse.settings import MountSettings
 
+_LOCKS = Feature.POSIX_LOCKS | Feature.FLOCK_LOCKS
+"""The kernel keeps locks itself: they hold among the programs of one machine."""
+
 
 def serve(settings: MountSettings, ready: Callable[[], None]) -> None:
     """Mounts, calls `ready`, and returns when the mount is gone; a signal to end takes it away."""
@@ -27,8 +30,7 @@ def serve(settings: MountSettings, ready: Callable[[], None]) -> None:
     backend.check()
     parts = compose(backend, settings, lambda: secrets.token_hex(8))
     device = open_mount(settings.place, MountOptions(source=settings.source, read_only=settings.read_only))
-    wanted = USUAL | Feature.NO_OPEN if settings.dataset else USUAL
-    agreement = greet(device, wanted)
+    agreement = greet(device, USUAL & ~_LOCKS)
     registry = OwnRegistry(device) if os.geteuid() == 0 else None
     transport = Transport(device, agreement, parts.vfs, registry)
     _unmount_on_signal(settings.place)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pf_backends.entries import Entry, Facts, Kind
 from pf_backends.errors import failure
 from pf_backends.port import Backend
-from pf_fuse.operations import Answer, Caller, Changes, Known
+from pf_fuse.operations import TOP, Answer, Caller, Changes, Known
 from pf_fuse.staging.renaming import Renamer
 from pf_fuse.vfs.looking import Looking, text_of
 from pf_fuse.vfs.nodes import Node
@@ -85,7 +85,7 @@ class Changing:
         return self._later(self._attribute, self._nodes[node], os.fsdecode(name))
 
     def listxattr(self, node: int) -> Answer[Sequence[bytes]]:
-        if not self._can.attributes:
+        if not self._can.attributes or node == TOP:
             return []
         known = self._nodes[node]
         return self._later(lambda: [os.fsencode(name) for name in self._backend.attributes(known.path).attributes])
@@ -221,12 +221,16 @@ class Changing:
         return Facts(modified=changes.modified if times else None, mode=mode, owner=owner)
 
     def _attribute(self, node: Node, name: str) -> bytes:
+        if node.id == TOP:
+            raise failure(errno.ENODATA, name, "the top has no attributes")
         value = self._backend.attributes(node.path).attributes.get(name)
         if value is None:
             raise failure(errno.ENODATA, name, "there is no such attribute")
         return value
 
     def _set_attribute(self, node: Node, name: str, value: bytes | None, flags: int) -> None:
+        if node.id == TOP:
+            raise failure(errno.EPERM, name, "the top has no attributes")
         self._writing.settle(node)
         known = dict(self._backend.attributes(node.path).attributes)
         if flags & os.XATTR_CREATE and name in known:
