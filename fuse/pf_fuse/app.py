@@ -6,6 +6,7 @@ import gc
 import os
 import secrets
 import signal
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -13,11 +14,13 @@ from types import FrameType
 
 from pf_backends.opening import open_backend
 from pf_fuse.compose import compose
+from pf_fuse.control import Control
 from pf_fuse.kernel.backing import OwnRegistry
 from pf_fuse.kernel.features import USUAL, Feature
 from pf_fuse.kernel.mounting import MountOptions, close_mount, open_mount
 from pf_fuse.kernel.transport import Transport, greet
 from pf_fuse.settings import MountSettings
+from pf_fuse.stats import stats
 
 _LOCKS = Feature.POSIX_LOCKS | Feature.FLOCK_LOCKS
 """The kernel keeps locks itself: they hold among the programs of one machine."""
@@ -37,8 +40,14 @@ def serve(settings: MountSettings, ready: Callable[[], None]) -> None:
     # What lives as long as the process needs not be looked through again and again.
     gc.collect()
     gc.freeze()
+    begun = time.monotonic()
+    control = Control(settings.state, {"stats": lambda _: stats(transport, parts, begun)})
+    control.begin()
     ready()
-    transport.serve()
+    try:
+        transport.serve()
+    finally:
+        control.end()
 
 
 def _unmount_on_signal(place: Path) -> None:

@@ -1,0 +1,101 @@
+"""Answers questions about a mount, on a socket in its folder: one line of JSON each way.
+
+Who may read the folder of the mount may ask; that is who mounted it. No answer holds a secret.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+SOCKET = "control"
+"""The name of the socket in the folder."""
+_LINE_MOST = 1 << 16
+_PATIENCE = 10.0
+"""Seconds that somebody who asks may take to do so."""
+
+Answering = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""Given what was asked beside the question's name."""
+
+
+class Control:
+    """Serves the socket, one question at a time."""
+
+    def __init__(self, folder: Path, questions: Mapping[str, Answering]) -> None:
+        self._path = folder / SOCKET
+        self._questions = questions
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+
+    def begin(self) -> None:
+        """Another process may have left its socket."""
+        self._path.unlink(missing_ok=True)
+        with _address(self._path.parent) as address:
+            self._socket.bind(address)
+        self._path.chmod(0o600)
+        self._socket.listen(8)
+        threading.Thread(target=self._serve, name="control", daemon=True).start()
+
+    def end(self) -> None:
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._path.unlink(missing_ok=True)
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                caller, _ = self._socket.accept()
+            except OSError:
+                return
+            with caller, suppress(OSError):
+                caller.settimeout(_PATIENCE)
+                caller.sendall(json.dumps(self._answer(_line(caller))).encode() + b"\n")
+
+    def _answer(self, line: bytes) -> Mapping[str, Any]:
+        try:
+            asked = json.loads(line)
+            answering = self._questions[asked["ask"]]
+        except (ValueError, KeyError, TypeError):
+            return {"error": f'ask one of {", ".join(self._questions)}, as in {{"ask": "stats"}}'}
+        try:
+            return answering(asked)
+        except (OSError, ValueError) as error:
+            return {"error": str(error)}
+
+
+def ask(folder: Path, question: str, **details: object) -> Mapping[str, Any]:
+    """What the process that serves the mount answers; ConnectionError and FileNotFoundError if there is none."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
+        asking.settimeout(_PATIENCE)
+        with _address(folder) as address:
+            asking.connect(address)
+        asking.sendall(json.dumps({"ask": question, **details}).encode() + b"\n")
+        answer: Mapping[str, Any] = json.loads(_line(asking))
+        return answer
+
+
+@contextmanager
+def _address(folder: Path) -> Iterator[str]:
+    """Of the socket, however long the path of the folder is: the kernel takes no more than 107 bytes."""
+    descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{descriptor}/{SOCKET}"
+    finally:
+        os.close(descriptor)
+
+
+def _line(peer: socket.socket) -> bytes:
+    """Up to the end of a line, or of what the peer says."""
+    data = b""
+    while not data.endswith(b"\n") and len(data) < _LINE_MOST:
+        piece = peer.recv(_LINE_MOST)
+        if not piece:
+            break
+        data += piece
+    return data

@@ -1,0 +1,53 @@
+"""How a mount is doing, for people and for programs."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pf_fuse.compose import Parts
+from pf_fuse.kernel.figures import Figure
+from pf_fuse.kernel.transport import Transport
+
+_SHARES = (0.5, 0.99)
+_KIB = 1024
+
+
+def stats(transport: Transport, parts: Parts, since: float) -> Mapping[str, Any]:
+    """Counts are since the process began; times in seconds, sizes in bytes."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return {
+        "up": time.monotonic() - since,
+        "passthrough": transport.passthrough,
+        "requests": {name: _request(figure) for name, figure in transport.figures.now().items()},
+        "waiting": transport.waiting,
+        "nodes": len(parts.tree.nodes),
+        "cache": asdict(parts.cache.stats()),
+        "fetching": asdict(parts.fetcher.stats()),
+        "process": {
+            "memory": _resident(),
+            "memory_peak": used.ru_maxrss * _KIB,
+            "processor": used.ru_utime + used.ru_stime,
+        },
+    }
+
+
+def _request(figure: Figure) -> Mapping[str, Any]:
+    return {
+        "count": figure.count,
+        "failed": {str(number): count for number, count in figure.failed.items()},
+        "seconds": figure.total / 1e9,
+        **{f"p{share * 100:g}": figure.within(share) / 1e9 for share in _SHARES},
+    }
+
+
+def _resident() -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        name, _, value = line.partition(":")
+        if name == "VmRSS":
+            return int(value.split()[0]) * _KIB
+    return 0
