@@ -21,6 +21,7 @@ from pf_fuse.vfs.writing import Writing
 
 _NO_REPLACE = 1
 """RENAME_NOREPLACE, of renameat2."""
+_OWN = b"user."
 
 
 class Changing:
@@ -80,8 +81,7 @@ class Changing:
         return self._later(self._setattr, node, changes)
 
     def getxattr(self, node: int, name: bytes) -> Answer[bytes]:
-        if not self._can.attributes:
-            raise _no_attributes(name)
+        self._require_own(name)
         return self._later(self._attribute, self._nodes[node], os.fsdecode(name))
 
     def listxattr(self, node: int) -> Answer[Sequence[bytes]]:
@@ -91,13 +91,11 @@ class Changing:
         return self._later(lambda: [os.fsencode(name) for name in self._backend.attributes(known.path).attributes])
 
     def setxattr(self, node: int, name: bytes, value: bytes, flags: int) -> Answer[None]:
-        if not self._can.attributes:
-            raise _no_attributes(name)
+        self._require_own(name)
         return self._later(self._set_attribute, self._nodes[node], os.fsdecode(name), value, flags)
 
     def removexattr(self, node: int, name: bytes) -> Answer[None]:
-        if not self._can.attributes:
-            raise _no_attributes(name)
+        self._require_own(name)
         return self._later(self._set_attribute, self._nodes[node], os.fsdecode(name), None, os.XATTR_REPLACE)
 
     def _mkdir(self, folder: Node, name: str, facts: Facts) -> Known:
@@ -243,14 +241,17 @@ class Changing:
             if node.folder:
                 self._tree.put(node.folder, node.name, entry)
 
+    def _require_own(self, name: bytes) -> None:
+        """Programs such as ls ask of each file for attributes that nothing here has."""
+        if not self._can.attributes:
+            # The kernel takes that for final, and asks no more.
+            raise failure(errno.ENOSYS, os.fsdecode(name), "attributes cannot be kept here")
+        if not name.startswith(_OWN):
+            raise failure(errno.ENOTSUP, os.fsdecode(name), "attributes of users can be kept here, and no others")
+
     def _require_nothing(self, folder: Node, name: str) -> None:
         if self._tree.find(folder, name).entry:
             raise failure(errno.EEXIST, name, "there is something of this name already")
-
-
-def _no_attributes(name: bytes) -> OSError:
-    """The kernel takes that for final, and asks no more."""
-    return failure(errno.ENOSYS, os.fsdecode(name), "attributes cannot be kept here")
 
 
 def _given(facts: Facts) -> dict[str, object]:

@@ -33,7 +33,7 @@ class Freshness:
     seconds: float = 1.0
     absent: float = 1.0
     """That there is nothing."""
-    crowd: int = 8
+    crowd: int = 3
     """So many names of one folder asked for, one by one, within that time: then it is listed."""
     most: int = 50_000
     """Folders with more things are listed piece by piece, and never kept whole."""
