@@ -42,8 +42,9 @@ class Backend(Protocol):
         """
 
     def walk(self, folder: str, *, rest: str = "", limit: int = 1000) -> Page:
-        """At most so many of the files and links below a folder, and of the folders too where they are things of their
-        own; links are not followed.
+        """At most so many of the files and links below a folder, and of its folders; links are not followed.
+
+        Where folders are no things of their own, those are told that have a marker.
         """
 
     def read(self, path: str, offset: int, into: memoryview, *, version: str = "") -> int:

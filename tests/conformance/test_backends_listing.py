@@ -90,7 +90,7 @@ def test_a_walk_finds_all_below(backend: Backend) -> None:
     found = walked(backend, limit=2)
     assert names([entry for entry in found if entry.kind is Kind.FILE]) == sorted(files)
     folders = names([entry for entry in found if entry.kind is Kind.FOLDER])
-    assert folders == (["empty", "f", "f/g", "f/g/h"] if backend.capabilities.folders else [])
+    assert folders == ["empty", "f", "f/g", "f/g/h"]
     assert {entry.path for entry in walked(backend, "f/g")} >= {"f/g/c", "f/g/h/d"}
     assert all(entry == backend.stat(entry.path) for entry in found if entry.kind is Kind.FILE)
 
@@ -109,4 +109,4 @@ def test_thousands_are_listed(backend: Backend) -> None:
     paths = [f"many/{number:05}" for number in range(2500)]
     put_all(backend, paths)
     assert names(listed(backend, "many")) == paths
-    assert names(walked(backend)) == (["many", *paths] if backend.capabilities.folders else paths)
+    assert names(walked(backend)) == ["many", *paths]

@@ -215,7 +215,12 @@ class Site:
 
     def read(self, path: str) -> bytes:
         with self.opening(path) as node:
-            return bytes(got(self.vfs.read(node, 0, 1 << 20)))
+            return self.bytes_of(node)
+
+    def bytes_of(self, node: int) -> bytes:
+        """All that an open file has."""
+        answer = self.vfs.read(node, 0, 1 << 20)
+        return bytes(answer.result(PATIENCE) if isinstance(answer, Future) else answer)
 
     def names(self, path: str, at_once: int = 100) -> Sequence[str]:
         node, place, names = self.node(path), 0, list[str]()

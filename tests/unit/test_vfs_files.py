@@ -6,12 +6,13 @@ import errno
 import os
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
-from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
 
 from pf_backends.entries import Condition
+from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
 from pf_fuse.vfs.tree import Freshness
 from support.vfs_site import Site, fails, got
 
@@ -87,9 +88,9 @@ def test_a_file_that_two_have_open_stays_what_was_opened(
     clock[0] += 2
     with site.opening("f") as other:
         assert other != node
-        assert bytes(got(site.vfs.read(other, 0, 100))) == b"new"
+        assert site.bytes_of(other) == b"new"
     with fails(errno.ESTALE):
-        got(site.vfs.read(node, 0, 100))
+        site.bytes_of(node)
     site.close(node)
 
 
@@ -138,9 +139,9 @@ def test_writing_waits_while_the_file_is_uploaded(site: Site, backend: MemoryBac
     flushing = site.vfs.flush(node, 1)
     assert begun.wait(10)
     writing = site.vfs.write(node, 5, memoryview(b" second"), 0)
-    assert not isinstance(writing, int)
+    assert isinstance(writing, Future)
     go_on.set()
-    assert got(writing) == 7
+    assert writing.result(10) == 7
     got(flushing)
     assert backend.fetch("f", limit=100)[1] == b"first"
     site.close(node)
@@ -152,7 +153,7 @@ def test_a_removed_file_can_still_be_written_and_read_by_who_has_it_open(site: S
     site.put(node, b"some")
     site.remove("f")
     site.put(node, b" more", 4)
-    assert bytes(got(site.vfs.read(node, 0, 100))) == b"some more"
+    assert site.bytes_of(node) == b"some more"
     site.close(node)
     assert not backend.list("").entries
 
@@ -224,11 +225,11 @@ def test_the_next_process_goes_on_with_what_is_open(
     site.remove("gone")
     site.die()
     heir = Site(backend, tmp_path, clock=lambda: clock[0])
-    assert bytes(got(heir.vfs.read(reader, 0, 100))) == b"old bytes"
+    assert heir.bytes_of(reader) == b"old bytes"
     heir.put(writer, b" more", 4)
     heir.close(writer)
     assert backend.fetch("d/new", limit=100)[1] == b"some more"
-    assert bytes(got(heir.vfs.read(gone, 0, 100))) == b"kept"
+    assert heir.bytes_of(gone) == b"kept"
     assert heir.node("d/old") == reader
     heir.close(reader)
     heir.close(gone)

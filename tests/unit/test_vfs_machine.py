@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
 
-from support.vfs_site import Site, got
+from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
+from support.vfs_site import Site
 
 FOLDERS = ("", "a", "b", "a/c")
 FILES = tuple(f"{folder}/{name}".lstrip("/") for folder in FOLDERS for name in ("x", "y"))
@@ -86,7 +86,7 @@ class Mount(RuleBasedStateMachine):
             self.site.put(node, data, offset)
             old = self.files[path].ljust(offset, b"\0") if data else self.files[path]
             self.files[path] = old[:offset] + data + old[offset + len(data) :] if data else old
-            assert bytes(got(self.site.vfs.read(node, 0, 1000))) == self.files[path]
+            assert self.site.bytes_of(node) == self.files[path]
 
     @rule(path=st.sampled_from(FILES), size=OFFSETS)
     def truncate(self, path: str, size: int) -> None:

@@ -108,8 +108,7 @@ class MemoryBackend:
         with self._doing("walk", folder_path(folder)):
             self._require_folder(folder)
             paths = list(islice(self._things.below(folder, rest), limit + 1))
-            entries = [entry for entry in map(self._entry, paths[:limit]) if self._is_told(entry)]
-            return Page(entries, paths[limit] if len(paths) > limit else "")
+            return Page([*map(self._entry, paths[:limit])], paths[limit] if len(paths) > limit else "")
 
     def read(self, path: str, offset: int, into: memoryview, *, version: str = "") -> int:
         with self._doing("read", file_path(path)):
@@ -273,9 +272,6 @@ class MemoryBackend:
             if is_path(child) and (not deeper or self._things.get(inside + child) is None):
                 yield after, self._entry(inside + child)
             path = self._things.first_below(folder, after)
-
-    def _is_told(self, entry: Entry) -> bool:
-        return self._capabilities.folders or entry.kind is not Kind.FOLDER
 
     def _new(self, thing: Thing, *, body: bytes = b"", target: str = "") -> Thing:
         version = str(next(self._versions))

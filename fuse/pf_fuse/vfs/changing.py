@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from pf_backends.entries import Entry, Facts, Kind
 from pf_backends.errors import failure
-from pf_backends.port import Backend
+from pf_backends.port import NO_FACTS, Backend
 from pf_fuse.operations import TOP, Answer, Caller, Changes, Known
 from pf_fuse.staging.renaming import Renamer
 from pf_fuse.vfs.looking import Looking, text_of
@@ -88,7 +88,9 @@ class Changing:
         if not self._can.attributes or node == TOP:
             return []
         known = self._nodes[node]
-        return self._later(lambda: [os.fsencode(name) for name in self._backend.attributes(known.path).attributes])
+        return self._later(
+            lambda: [os.fsencode(name) for name in self._backend.attributes(known.path).attributes or ()]
+        )
 
     def setxattr(self, node: int, name: bytes, value: bytes, flags: int) -> Answer[None]:
         self._require_own(name)
@@ -196,10 +198,10 @@ class Changing:
             facts = self._facts(node, changes)
             staged = node.staged
             if staged and (staged.dirty or node.nameless):
-                staged.facts = replace(staged.facts, **_given(facts))
+                staged.facts = _both(staged.facts, facts)
                 node.entry = staged.entry(node.entry.path)
                 return self._looking.known(node)
-        if _given(facts):
+        if facts != NO_FACTS:
             entry = self._backend.set_facts(node.path, facts)
             with self._lock:
                 node.entry = entry
@@ -221,7 +223,7 @@ class Changing:
     def _attribute(self, node: Node, name: str) -> bytes:
         if node.id == TOP:
             raise failure(errno.ENODATA, name, "the top has no attributes")
-        value = self._backend.attributes(node.path).attributes.get(name)
+        value = (self._backend.attributes(node.path).attributes or {}).get(name)
         if value is None:
             raise failure(errno.ENODATA, name, "there is no such attribute")
         return value
@@ -230,7 +232,7 @@ class Changing:
         if node.id == TOP:
             raise failure(errno.EPERM, name, "the top has no attributes")
         self._writing.settle(node)
-        known = dict(self._backend.attributes(node.path).attributes)
+        known = dict(self._backend.attributes(node.path).attributes or {})
         if flags & os.XATTR_CREATE and name in known:
             raise failure(errno.EEXIST, name, "there is such an attribute already")
         if flags & os.XATTR_REPLACE and name not in known:
@@ -254,10 +256,14 @@ class Changing:
             raise failure(errno.EEXIST, name, "there is something of this name already")
 
 
-def _given(facts: Facts) -> dict[str, object]:
-    """The facts that are told."""
-    named = {"modified": facts.modified, "mode": facts.mode, "owner": facts.owner}
-    return {name: value for name, value in named.items() if value is not None}
+def _both(old: Facts, new: Facts) -> Facts:
+    """The old facts but for those that are new."""
+    return Facts(
+        modified=old.modified if new.modified is None else new.modified,
+        mode=old.mode if new.mode is None else new.mode,
+        owner=old.owner if new.owner is None else new.owner,
+        attributes=old.attributes if new.attributes is None else new.attributes,
+    )
 
 
 def _all_within(node: Node) -> Sequence[Node]:

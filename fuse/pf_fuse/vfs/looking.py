@@ -80,7 +80,7 @@ class Looking:
                 return self._named(known, found, before(place), count)
         return self._later(self._read_folder, known, place, count)
 
-    def releasedir(self, node: int) -> Answer[None]:
+    def releasedir(self, node: int) -> None:
         with self._lock:
             self._folders.close(node)
 

@@ -112,19 +112,18 @@ class Tree:
         with self.lock:
             if folder.listing and folder.listing.until > self._monotonic():
                 return folder.listing
-            under_way = self._listing.get(folder.id)
-            if under_way is None:
-                mine = self._listing[folder.id] = Future[Listing | None]()
-        if under_way:
+            done = Future[Listing | None]()
+            under_way = self._listing.setdefault(folder.id, done)
+        if under_way is not done:
             return under_way.result()
         try:
             listing = self._list(folder)
         except BaseException as error:
             self._listing.pop(folder.id)
-            mine.set_exception(error)
+            done.set_exception(error)
             raise
         self._listing.pop(folder.id)
-        mine.set_result(listing)
+        done.set_result(listing)
         return listing
 
     def good(self, listing: Listing) -> bool:
@@ -226,7 +225,9 @@ class Tree:
         return entry
 
     def _list(self, folder: Node) -> Listing | None:
-        for _ in range(_ATTEMPTS):
+        attempt = 0
+        while True:
+            attempt += 1
             with self.lock:
                 path, begun = folder.path, self._monotonic()
             entries = self._all(path)
@@ -237,9 +238,10 @@ class Tree:
                 if folder.changed < begun:
                     folder.listing = listing
                     return listing
-        # Somebody changes it all the time: what was listed is good for this once.
-        listing.until = 0.0
-        return listing
+            if attempt == _ATTEMPTS:
+                # Somebody changes it all the time: what was listed is good for this once.
+                listing.until = 0.0
+                return listing
 
     def _all(self, path: str) -> Sequence[Entry] | None:
         """All of what is in a folder; None if that is too much."""

@@ -61,7 +61,10 @@ class Vfs:
         return self._writing.open(node, flags) if flags & _WRITING else self._reading.open(node)
 
     def release(self, node: int, flags: int, owner: int) -> Answer[None]:  # noqa: ARG002
-        return self._written.release(node) if self._written else self._reading.release(node)
+        if self._written:
+            return self._written.release(node)
+        self._reading.release(node)
+        return None
 
     def setattr(self, caller: Caller, node: int, changes: Changes) -> Answer[Known]:
         return self._changing.setattr(caller, node, changes)

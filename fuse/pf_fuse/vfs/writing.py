@@ -254,10 +254,9 @@ class Writing:
             staged = node.staged
             if staged is None:
                 return
+            path, done = node.path, Future[None]()
             under_way = staged.upload
-            if under_way is None:
-                path, done = node.path, Future[None]()
-                staged.upload = done
+            staged.upload = under_way or done
         if under_way:
             under_way.result()
             return
