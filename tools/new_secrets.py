@@ -45,6 +45,7 @@ def passwords() -> dict[str, str]:
         "redis-url": f"redis://:{bus}@valkey:6379",
         "root-password": f"{secrets.token_urlsafe(12)}a1",
         "credential-key": base64.b64encode(secrets.token_bytes(32)).decode(),
+        "filesystem-keys": base64.b64encode(secrets.token_bytes(32)).decode(),
         "s3.json": json.dumps({"identities": [identity]}, indent=2),
     }
 

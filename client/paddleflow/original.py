@@ -18,6 +18,8 @@ from paddleflow.quantity import CPU, MEMORY, format_amount, format_resources, pa
 
 PARENT_KEY = "paddleflow.baidu.com/elastic-resource-quota-parent"
 ISOLATION_KEY = "paddleflow.baidu.com/resource-isolation-type"
+HIDDEN = "***"
+"""Stands for a secret."""
 ROOT_QUOTA = "root"
 """What the original calls the place above all queues; here that place has no queue."""
 
@@ -183,11 +185,14 @@ class OriginalFilesystem:
     server_address: str
     """Empty for a folder of the machine."""
     sub_path: str
+    properties: Mapping[str, str]
+    """Of secrets only that they are set."""
 
 
 def original_filesystem(filesystem: Filesystem) -> OriginalFilesystem:
     server, slash, path = filesystem.url.partition("://")[2].partition("/")
-    return OriginalFilesystem(server, slash + path)
+    hidden = dict.fromkeys(filesystem.secret_properties, HIDDEN)
+    return OriginalFilesystem(server, slash + path, dict(filesystem.properties) | hidden)
 
 
 def node_resources(cluster: str, queue: str, nodes: Sequence[Node]) -> dict[str, Json]:

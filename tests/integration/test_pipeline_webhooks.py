@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pf_pipeline.notices.addresses import allowed_of, endpoint_of
+from pf_kit.addresses import allowed_of
+from pf_pipeline.notices.addresses import endpoint_of
 from pf_pipeline.notices.ports import NoAnswer, Refused
 from pf_pipeline.notices.webhooks import HttpWebhooks
 from support.certificates import Authority

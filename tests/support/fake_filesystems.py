@@ -9,6 +9,15 @@ from paddleflow.fs.v1 import fs_pb2 as pb
 from paddleflow.problems import FilesystemExists, FilesystemGrantNotFound, FilesystemNotFound
 from support.fake_services import BEGAN, World, page
 
+SECRETS = {"password", "secretKey"}
+
+
+def _hide(filesystem: pb.Filesystem) -> None:
+    """Secrets are taken, and only their names are told."""
+    for name in sorted(SECRETS & set(filesystem.properties)):
+        del filesystem.properties[name]
+        filesystem.secret_properties.append(name)
+
 
 @dataclass
 class Filesystems:
@@ -21,7 +30,10 @@ class Filesystems:
         made.id = f"fs-{made.owner}-{made.name}"
         if made.id in self.world.filesystems:
             raise FilesystemExists(f"{made.owner} has a filesystem {made.name!r}")
-        made.MergeFrom(pb.Filesystem(kind=pb.FILESYSTEM_KIND_LOCAL, create_time=BEGAN, etag="1"))
+        scheme = made.url.partition("://")[0]
+        kind = pb.FilesystemKind.Value(f"FILESYSTEM_KIND_{scheme.upper()}")
+        made.MergeFrom(pb.Filesystem(kind=kind, create_time=BEGAN, etag="1"))
+        _hide(made)
         self.world.filesystems[made.id] = made
         return pb.CreateFilesystemResponse(filesystem=made)
 
@@ -36,6 +48,24 @@ class Filesystems:
         ]
         items, token = page(chosen, request, lambda each: each.id)
         return pb.ListFilesystemsResponse(filesystems=items, next_page_token=token)
+
+    def UpdateFilesystem(self, request: Any) -> Any:  # noqa: N802
+        found = self._found(request)
+        for path in request.update_mask.paths:
+            name = path.removeprefix("properties.")
+            found.properties.pop(name, None)
+            secret = [each for each in found.secret_properties if each != name]
+            found.secret_properties[:] = secret
+            if name in request.filesystem.properties:
+                found.properties[name] = request.filesystem.properties[name]
+        _hide(found)
+        return pb.UpdateFilesystemResponse(filesystem=found)
+
+    def DescribeMount(self, request: Any) -> Any:  # noqa: N802
+        found = self._found(request)
+        remote = pb.RemoteFolder(url=found.url, properties=found.properties, secrets={"secretKey": "told"})
+        mount = pb.Mount(filesystem_id=found.id, read_only=request.read_only, remote=remote, etag=found.etag)
+        return pb.DescribeMountResponse(mount=mount)
 
     def DeleteFilesystem(self, request: Any) -> Any:  # noqa: N802
         del self.world.filesystems[self._found(request).id]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,8 @@ def place(data: str) -> Place:
 def test_neither_its_data_nor_its_sockets_are_ever_shared(data: str, tmp_path: Path) -> None:
     told = fs_settings(place(data))
     (tmp_path / "key").write_text("key")
-    told["SIGNING_KEY_FILE"] = str(tmp_path / "key")
+    (tmp_path / "keys").write_bytes(b64encode(bytes(32)))
+    told |= {"SIGNING_KEY_FILE": str(tmp_path / "key"), "CREDENTIAL_KEYS_FILE": str(tmp_path / "keys")}
     settings = load(FsSettings, "PF_FS", {f"PF_FS_{name}": value for name, value in told.items()})
     assert settings.queue == place(data).entrance.target
     sockets = place(data).layout.sockets

@@ -67,7 +67,7 @@ def test_before_the_first_start_only_that_is_missing(layout: Layout) -> None:
     assert not layout.data.exists()
 
 
-@pytest.mark.parametrize("name", ["signing_key", "credential_key", "data"])
+@pytest.mark.parametrize("name", ["signing_key", "credential_key", "filesystem_keys", "data"])
 def test_what_others_may_read_is_named_with_the_command_that_closes_it(layout: Layout, name: str) -> None:
     path: Path = getattr(layout, name)
     path.chmod(0o755)
@@ -82,7 +82,9 @@ def test_lost_keys_are_named(layout: Layout) -> None:
     layout.cluster.mkdir()
     layout.signing_key.unlink()
     layout.credential_key.unlink()
-    assert [finding.remedy.partition(":")[0] for finding in bad(layout)] == ["pf up", "Restore it from a back-up"]
+    layout.filesystem_keys.unlink()
+    remedies = [finding.remedy.partition(":")[0] for finding in bad(layout)]
+    assert remedies == ["pf up", "Restore it from a back-up", "Restore it from a back-up, if one has it"]
 
 
 def test_a_folder_of_something_else_is_not_taken_for_ours(layout: Layout) -> None:

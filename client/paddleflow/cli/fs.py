@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from paddleflow.cli.completion import complete_filesystem, complete_user
+from paddleflow.cli.fs_properties import property_option
 from paddleflow.cli.parameters import paging
-from paddleflow.cli.table import Cell, Form, Table
+from paddleflow.cli.table import Cell, Table
 from paddleflow.cli.verbs import Invocation, Noun, pass_invocation
 from paddleflow.models.filesystems import Filesystem, FilesystemAccess
 from paddleflow.original import original_filesystem, original_time
@@ -24,34 +25,22 @@ def fs() -> None:
     """Manage filesystems: names under which jobs find files."""
 
 
-def _read_properties(ctx: click.Context, _: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    """The properties among the values of -o, which everywhere else names a form of the output."""
-    properties = dict[str, str]()
-    for text in given:
-        key, separator, value = text.partition("=")
-        if separator and key:
-            properties[key] = value
-        elif text in list(Form):
-            ctx.ensure_object(Invocation).form = Form(text)
-        else:
-            raise click.BadParameter(f"{text!r} is not a property such as key=value")
-    return properties
-
-
 @fs.command("create", output=["--output"])
 @click.argument("name", metavar="FSNAME")
 @click.argument("url")
 @click.option(
     "-u", "--username", default="", shell_complete=complete_user, help="Whose it is to be; only root may name others."
 )
-@click.option(
-    "-o", "--option", "properties", multiple=True, callback=_read_properties, help="A property: KEY=VALUE. Repeatable."
-)
+@property_option
 @pass_invocation
 def create(invocation: Invocation, name: str, url: str, username: str, properties: dict[str, str]) -> None:
     """Add a filesystem.
 
-    URL says where the files lie. Served at the moment: local:///absolute/folder.
+    URL says where the files lie: local:///folder, s3://bucket/path, bos://bucket/path, hdfs://host:port/path,
+    sftp://host:port/path, cfs://host/path, glusterfs://host:volume, afs://host/path. Its server must answer.
+
+    Keep secrets out of the command line: VALUE is read from a file as @FILE, from the environment as '$NAME', and from
+    the terminal, or a line of the input, as -. A value that begins with @ or $ is written with that letter twice.
     """
     made = invocation.paddleflow().filesystems.create(Filesystem(name, url, username, properties))
     invocation.printer.success(f"fs[{name}] create success", [_table(made)])
@@ -75,6 +64,22 @@ def list_filesystems(invocation: Invocation, maxsize: int, marker: str, username
 def show(invocation: Invocation, name: str, username: str) -> None:
     """Show a filesystem: your own, or the only one of that name that is shared with you."""
     invocation.printer.table(_table(invocation.paddleflow().filesystems.get(name, owner=username)))
+
+
+@fs.command("update", output=["--output"])
+@NAME
+@OWNER
+@property_option
+@pass_invocation
+def update(invocation: Invocation, name: str, username: str, properties: dict[str, str]) -> None:
+    """Change properties of a filesystem, secrets among them; the others stay.
+
+    VALUE is given as for `fs create`. With nothing after the = the property goes away. What is mounted already goes on
+    with the old ones.
+    """
+    changes = {key: value or None for key, value in properties.items()}
+    made = invocation.paddleflow().filesystems.update(name, changes, owner=username)
+    invocation.printer.success(f"fs[{name}] update success", [_table(made)])
 
 
 @fs.command("delete")
@@ -134,4 +139,4 @@ def _table(*filesystems: Filesystem) -> Table:
 
 def _row(each: Filesystem) -> list[Cell]:
     shape = original_filesystem(each)
-    return [each.name, each.owner, str(each.kind), shape.server_address, shape.sub_path, dict(each.properties)]
+    return [each.name, each.owner, str(each.kind), shape.server_address, shape.sub_path, dict(shape.properties)]

@@ -231,6 +231,11 @@ class Client(JobCalls, LogCalls, StatisticsCalls, RunCalls, RunLogCalls, Pipelin
         return [FSInfo.of(self._paddleflow.filesystems.get(fsname, owner=username or ""))]
 
     @answer
+    def update_fs(self, fsname: str, properties: Mapping[str, str | None], username: str | None = None) -> None:
+        """Changes these properties; None takes one away."""
+        self._paddleflow.filesystems.update(fsname, properties, owner=username or "")
+
+    @answer
     def delete_fs(self, fsname: str, username: str | None = None) -> None:
         self._paddleflow.filesystems.delete(fsname, owner=username or "")
 

@@ -134,7 +134,7 @@ class FSInfo:
             fstype=str(filesystem.kind),
             server_adddress=shape.server_address,
             subpath=shape.sub_path,
-            properties=filesystem.properties,
+            properties=shape.properties,
         )
 
 

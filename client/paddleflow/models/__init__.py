@@ -50,6 +50,9 @@ from paddleflow.models.filesystems import (
     FilesystemGrant,
     FilesystemGrantFilter,
     FilesystemKind,
+    LocalFolder,
+    MountDescription,
+    RemoteFolder,
 )
 from paddleflow.models.job_specs import (
     FilesystemMount,
@@ -262,6 +265,7 @@ __all__ = [
     "Lineage",
     "LineageLink",
     "LoadFilter",
+    "LocalFolder",
     "LogChoice",
     "LogChunk",
     "LogInfo",
@@ -270,6 +274,7 @@ __all__ = [
     "Member",
     "Metric",
     "MetricStatistics",
+    "MountDescription",
     "NewToken",
     "Node",
     "NodeExplanation",
@@ -297,6 +302,7 @@ __all__ = [
     "Release",
     "ReleaseOutcome",
     "Released",
+    "RemoteFolder",
     "Requeued",
     "Reset",
     "ResourceKind",

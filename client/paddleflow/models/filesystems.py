@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -15,6 +15,13 @@ class FilesystemKind(StrEnum):
     UNSPECIFIED = ""
     LOCAL = "local"
     """A folder of the machines."""
+    S3 = "s3"
+    BOS = "bos"
+    HDFS = "hdfs"
+    SFTP = "sftp"
+    CFS = "cfs"
+    GLUSTERFS = "glusterfs"
+    AFS = "afs"
 
 
 class FilesystemAccess(StrEnum):
@@ -31,16 +38,48 @@ class Filesystem:
 
     name: str
     url: str
-    """For example ``local:///data/images``."""
+    """For example ``local:///data/images`` or ``s3://bucket/images``."""
     owner: str = ""
     """Empty at creation means the caller; only root makes filesystems for others."""
-    properties: Mapping[str, str] = field(default_factory=dict)
+    properties: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """At creation with secrets among them; those are never told."""
     id: str = ""
     """Output only."""
     kind: FilesystemKind = FilesystemKind.UNSPECIFIED
     """Output only."""
     create_time: datetime | None = None
     etag: str = ""
+    secret_properties: Sequence[str] = ()
+    """Output only. The names of the properties that are secrets and set."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFolder:
+    """A folder of the machine, as the service found it."""
+
+    path: str
+    device: int
+    inode: int
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFolder:
+    """A folder behind a server, and what opens it."""
+
+    url: str
+    properties: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MountDescription:
+    """How to get at the files of a filesystem, for one task. It may hold secrets."""
+
+    filesystem_id: str
+    read_only: bool
+    source: LocalFolder | RemoteFolder
+    etag: str = ""
+    """Of the filesystem: a mount with another one is out of date."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,9 @@ from paddleflow.problems.fs import (
     FolderNotAllowed,
     FolderUnusable,
     PathEscapes,
+    SecretsUnreadable,
+    ServerNotAllowed,
+    ServerUnusable,
     UserIsOwner,
 )
 from paddleflow.problems.general import (
@@ -237,6 +240,9 @@ __all__ = [
     "ScheduleExists",
     "ScheduleNotFound",
     "ScheduleStateConflict",
+    "SecretsUnreadable",
+    "ServerNotAllowed",
+    "ServerUnusable",
     "ShuttingDown",
     "StaleRevision",
     "TokenExpired",

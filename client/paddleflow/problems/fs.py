@@ -81,3 +81,21 @@ class FileUnusable(FailedPrecondition):
     """The file is of the wrong kind, or the machine does not permit what is asked."""
 
     reason = "FILE_UNUSABLE"
+
+
+class ServerNotAllowed(PermissionDenied):
+    """A server has an address that is not public, and that the administrator does not allow."""
+
+    reason = "SERVER_NOT_ALLOWED"
+
+
+class ServerUnusable(FailedPrecondition):
+    """A server cannot be reached, or refuses what is asked of it."""
+
+    reason = "SERVER_UNUSABLE"
+
+
+class SecretsUnreadable(FailedPrecondition):
+    """The service does not have the key that the secrets are sealed with."""
+
+    reason = "SECRETS_UNREADABLE"

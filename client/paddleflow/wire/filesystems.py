@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from google.protobuf.field_mask_pb2 import FieldMask
+
 from paddleflow.fs.v1 import fs_pb2
-from paddleflow.models.filesystems import Filesystem, FilesystemAccess, FilesystemGrant, FilesystemKind
+from paddleflow.models.filesystems import (
+    Filesystem,
+    FilesystemAccess,
+    FilesystemGrant,
+    FilesystemKind,
+    LocalFolder,
+    MountDescription,
+    RemoteFolder,
+)
 from paddleflow.wire.base import EnumCodec, build, time_from_wire
 
 KIND = EnumCodec(FilesystemKind, fs_pb2.FilesystemKind, "FILESYSTEM_KIND_")
@@ -21,6 +33,15 @@ def filesystem_to_wire(filesystem: Filesystem) -> fs_pb2.Filesystem:
     )
 
 
+def filesystem_changes_to_wire(
+    name: str, owner: str, etag: str, properties: Mapping[str, str | None]
+) -> tuple[fs_pb2.Filesystem, FieldMask]:
+    """New values of properties, and the mask that names them; what is None goes away."""
+    given = {key: value for key, value in properties.items() if value is not None}
+    changed = build(fs_pb2.Filesystem, owner=owner, name=name, properties=given, etag=etag)
+    return changed, FieldMask(paths=[f"properties.{key}" for key in properties])
+
+
 def filesystem_from_wire(filesystem: fs_pb2.Filesystem) -> Filesystem:
     return Filesystem(
         name=filesystem.name,
@@ -31,7 +52,18 @@ def filesystem_from_wire(filesystem: fs_pb2.Filesystem) -> Filesystem:
         kind=KIND.member(filesystem.kind),
         create_time=time_from_wire(filesystem, "create_time"),
         etag=filesystem.etag,
+        secret_properties=tuple(filesystem.secret_properties),
     )
+
+
+def mount_from_wire(mount: fs_pb2.Mount) -> MountDescription:
+    return MountDescription(mount.filesystem_id, mount.read_only, _source(mount), mount.etag)
+
+
+def _source(mount: fs_pb2.Mount) -> LocalFolder | RemoteFolder:
+    if mount.HasField("local"):
+        return LocalFolder(mount.local.path, mount.local.device, mount.local.inode)
+    return RemoteFolder(mount.remote.url, dict(mount.remote.properties), dict(mount.remote.secrets))
 
 
 def filesystem_key(name: str, owner: str) -> fs_pb2.FilesystemKey:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import PurePosixPath
@@ -16,13 +17,19 @@ from pf_fs.files.disk import MachineFiles, Patience
 from pf_fs.files.remembering import Memory
 from pf_fs.files.servicer import FileServicer
 from pf_fs.leaving import Known, Leaving
-from pf_fs.ports import Users
+from pf_fs.mounted import mounted_of
+from pf_fs.ports import Servers, Users
 from pf_fs.postgres import PostgresFilesystemStore
+from pf_fs.resealing import Resealing
 from pf_fs.rules import NEVER, Rules
-from pf_fs.service import Departures, Entrance, Filesystems, Folders, Grants, Mounts, Naming
+from pf_fs.servers import BackendServers
+from pf_fs.servers import Patience as ServerPatience
+from pf_fs.service import Departures, Entrance, Filesystems, Folders, Grants, Mounts, Naming, Updates
 from pf_fs.servicer import FilesystemServicer
-from pf_fs.settings import FsSettings, LocalSettings
+from pf_fs.settings import FsSettings, LocalSettings, ServersSettings
 from pf_fs.store import FilesystemStore
+from pf_fs.vault import Vault
+from pf_kit.addresses import allowed_of
 from pf_kit.bus.consumer import Consumer
 from pf_kit.bus.source import GrpcEventSource
 from pf_kit.bus.stream import RedisStream, open_redis
@@ -52,18 +59,30 @@ PROGRAM = Program(NAME, IDENTITY.version, "PF_FS", FsSettings, main)
 def _server(settings: FsSettings, base: MemberGround, users: Users) -> ServiceServer:
     service = member_service(base)
     server = ServiceServer(settings.server, service)
-    store, folders = PostgresFilesystemStore(), folders_of(settings.local)
-    servicer = filesystem_servicer(service, store, users, folders)
-    server.add(fs_pb2_grpc.add_FilesystemServiceServicer_to_server, servicer)
-    entrance = Entrance(naming=Naming(store=store), folders=folders)
+    store = PostgresFilesystemStore()
+    parts = Parts(store, users, folders_of(settings.local), servers_of(settings.servers), vault_of(settings))
+    server.add(fs_pb2_grpc.add_FilesystemServiceServicer_to_server, filesystem_servicer(service, parts))
+    entrance = Entrance(naming=Naming(store=store), folders=parts.folders)
     disk = MachineFiles(Memory(time.time_ns), base.ground.clock, Patience())
     file_servicer = FileServicer(database=service.database, entrance=entrance, files=disk)
     server.add(file_pb2_grpc.add_FileServiceServicer_to_server, file_servicer)
     return server
 
 
-def filesystem_servicer(service: Service, store: FilesystemStore, users: Users, folders: Folders) -> FilesystemServicer:
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the use cases stand on."""
+
+    store: FilesystemStore
+    users: Users
+    folders: Folders
+    servers: Servers
+    vault: Vault
+
+
+def filesystem_servicer(service: Service, parts: Parts) -> FilesystemServicer:
     """The servicer over a store, and what it can do."""
+    store, folders, servers, vault, users = parts.store, parts.folders, parts.servers, parts.vault, parts.users
     naming = Naming(store=store)
     return FilesystemServicer(
         database=service.database,
@@ -71,17 +90,28 @@ def filesystem_servicer(service: Service, store: FilesystemStore, users: Users, 
         lists=Lists(tokens=service.page_tokens),
         watches=service.watches,
         store=store,
-        filesystems=Filesystems(store=store, naming=naming, folders=folders, users=users),
+        filesystems=Filesystems(store=store, naming=naming, folders=folders, servers=servers, vault=vault, users=users),
+        updates=Updates(store=store, naming=naming, servers=servers, vault=vault),
         grants=Grants(store=store, naming=naming, users=users),
-        mounts=Mounts(naming=naming, folders=folders),
+        mounts=Mounts(naming=naming, folders=folders, vault=vault),
     )
+
+
+def vault_of(settings: FsSettings) -> Vault:
+    """What keeps secrets, with the keys of this installation."""
+    return Vault(settings.key_ring())
+
+
+def servers_of(settings: ServersSettings) -> Servers:
+    """The servers that may be called."""
+    return BackendServers(open_backend, allowed_of(settings.allowed), ServerPatience())
 
 
 def folders_of(settings: LocalSettings) -> Folders:
     """The folders of this machine, under the rules of its administrator."""
     never = (*NEVER, *settings.never)
     rules = Rules(tuple(PurePosixPath(os.path.realpath(folder)) for folder in never))
-    return Folders(disk=MachineDisk(), rules=rules, roots=settings.roots)
+    return Folders(disk=MachineDisk(), rules=rules, roots=settings.roots, mounted=mounted_of(settings.mounted))
 
 
 def _loops(settings: FsSettings, base: MemberGround, users: Users) -> Loops:
@@ -90,6 +120,9 @@ def _loops(settings: FsSettings, base: MemberGround, users: Users) -> Loops:
     return {
         "chores": chores(base.ground, settings, address).run,
         "users": _consumer(settings, base, users).run,
+        "resealing": Resealing(
+            database=base.ground.database, store=PostgresFilesystemStore(), vault=vault_of(settings)
+        ).run,
     }
 
 

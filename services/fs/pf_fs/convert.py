@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from paddleflow.common.v1 import event_pb2
 from paddleflow.fs.v1 import fs_pb2
@@ -17,26 +17,33 @@ from pf_fs.domain import (
     GrantFilter,
     Key,
     Kind,
+    Opened,
 )
 from pf_fs.fields import (
     filter_violations,
     is_id,
     key_violations,
     name_violations,
-    property_violations,
 )
-from pf_fs.paths import is_served, scheme_of, url_violations
+from pf_fs.ports import Folder
+from pf_fs.properties import property_violations
 from pf_fs.service import Mount
 from pf_fs.service.filesystems import Draft
 from pf_fs.service.naming import own_id, user_of
+from pf_fs.service.updating import Edit
+from pf_fs.urls import is_served, place_of, scheme_of, url_violations
 from pf_kit.events import Fact
-from pf_kit.fields import MOST_VIOLATIONS, require
+from pf_kit.fields import MOST_VIOLATIONS, require, shown
 from pf_kit.principal import Principal
 from pf_kit.wire import CHANGE_KINDS, timestamp
 
 FILESYSTEM_EVENT = fs_pb2.FilesystemEvent.DESCRIPTOR.full_name
 GRANT_EVENT = fs_pb2.FilesystemGrantEvent.DESCRIPTOR.full_name
-KINDS = {Kind.LOCAL: fs_pb2.FILESYSTEM_KIND_LOCAL}
+KINDS = {kind: fs_pb2.FilesystemKind.Value(f"FILESYSTEM_KIND_{kind.name}") for kind in Kind}
+PROPERTIES = "properties"
+"""How they are called in a mask."""
+MOST_PATHS = 64
+"""In a mask."""
 ACCESSES = {
     Access.READ: fs_pb2.FILESYSTEM_ACCESS_READ,
     Access.READ_WRITE: fs_pb2.FILESYSTEM_ACCESS_READ_WRITE,
@@ -53,6 +60,7 @@ def filesystem_message(filesystem: Filesystem) -> fs_pb2.Filesystem:
         kind=KINDS[filesystem.kind],
         create_time=timestamp(filesystem.create_time),
         etag=filesystem.etag,
+        secret_properties=filesystem.secrets.names,
     )
 
 
@@ -66,30 +74,61 @@ def grant_message(grant: Grant) -> fs_pb2.FilesystemGrant:
 
 
 def mount_message(mount: Mount) -> fs_pb2.Mount:
-    folder = mount.folder
-    local = fs_pb2.LocalFolder(path=str(folder.path), device=folder.device, inode=folder.inode)
-    return fs_pb2.Mount(filesystem_id=mount.filesystem.id, read_only=mount.read_only, local=local)
+    filesystem = mount.filesystem
+    message = fs_pb2.Mount(filesystem_id=filesystem.id, read_only=mount.read_only, etag=filesystem.etag)
+    match mount.source:
+        case Folder(path, device, inode):
+            message.local.CopyFrom(fs_pb2.LocalFolder(path=str(path), device=device, inode=inode))
+        case Opened(url, properties, secrets):
+            message.remote.CopyFrom(fs_pb2.RemoteFolder(url=url, properties=properties, secrets=secrets))
+    return message
 
 
 def draft_of(caller: Principal, message: fs_pb2.Filesystem) -> Draft:
     """The filesystem to be made. InvalidArgument names each field that cannot be; FilesystemKindNotServed too."""
-    draft = Draft(
-        owner=message.owner or user_of(caller, "filesystem.owner"),
-        name=message.name,
-        url=message.url,
-        properties=dict(message.properties),
-    )
-    if found := tuple(_violations(draft))[:MOST_VIOLATIONS]:
-        raise _problem_of(draft.url).of(*found)
-    return draft
+    owner = message.owner or user_of(caller, "filesystem.owner")
+    if found := tuple(_violations(owner, message))[:MOST_VIOLATIONS]:
+        raise _problem_of(message.url).of(*found)
+    return Draft(owner=owner, name=message.name, place=place_of(message.url), properties=dict(message.properties))
 
 
-def _violations(draft: Draft) -> Iterator[Violation]:
-    yield from name_violations(draft.owner, draft.name)
-    yield from url_violations("filesystem.url", draft.url)
+def _violations(owner: str, message: fs_pb2.Filesystem) -> Iterator[Violation]:
+    yield from name_violations(owner, message.name)
+    yield from url_violations("filesystem.url", message.url)
     # Those of a kind that is not served are nobody's to judge.
-    if is_served(scheme_of(draft.url)):
-        yield from property_violations(draft.properties)
+    if is_served(scheme := scheme_of(message.url)):
+        yield from property_violations(Kind(scheme), message.properties)
+
+
+def edit_of(message: fs_pb2.Filesystem, mask: Sequence[str]) -> Edit:
+    """Which properties a caller wants changed. InvalidArgument names each field that cannot be."""
+    require(_mask_violations(mask))
+    whole = PROPERTIES in mask
+    named = {path.removeprefix(f"{PROPERTIES}.") for path in mask if path != PROPERTIES}
+    given = dict(message.properties) if whole else _among(message.properties, named)
+    return Edit(given, frozenset(named - set(given)), whole)
+
+
+def _among(properties: Mapping[str, str], names: set[str]) -> dict[str, str]:
+    return {name: value for name, value in properties.items() if name in names}
+
+
+def _mask_violations(mask: Sequence[str]) -> Iterator[Violation]:
+    if not mask:
+        yield Violation("update_mask", "names no field: nothing to change is given")
+    if len(mask) > MOST_PATHS:
+        yield Violation("update_mask", f"must name at most {MOST_PATHS} fields, not {len(mask)}")
+    for path in mask[:MOST_PATHS]:
+        name, dot, key = path.partition(".")
+        if name != PROPERTIES or (dot and not key):
+            yield Violation("update_mask", f"{shown(path)} is not a field that can be changed")
+
+
+def updated_of(caller: Principal, message: fs_pb2.Filesystem) -> str:
+    """The id of the filesystem that is to be changed, as the message names it."""
+    key = Key(id=message.id) if message.id else Key(owner=message.owner, name=message.name)
+    require(key_violations(key))
+    return own_id(caller, key)
 
 
 def _problem_of(url: str) -> type[InvalidArgument]:

@@ -18,6 +18,18 @@ class Kind(StrEnum):
     """The kinds of places that are served; the values are the schemes of their URLs."""
 
     LOCAL = "local"
+    S3 = "s3"
+    BOS = "bos"
+    HDFS = "hdfs"
+    SFTP = "sftp"
+    CFS = "cfs"
+    GLUSTERFS = "glusterfs"
+    AFS = "afs"
+
+    @property
+    def remote(self) -> bool:
+        """True if its files lie behind a server that is called, False if in a folder of the machine."""
+        return self in (Kind.S3, Kind.BOS, Kind.HDFS, Kind.SFTP)
 
 
 class Access(StrEnum):
@@ -32,6 +44,20 @@ def id_of(owner: str, name: str) -> str:
     return f"fs-{owner}-{name}"
 
 
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """Those properties that nobody is told, sealed."""
+
+    names: tuple[str, ...]
+    """In their order."""
+    key: str
+    """Tells the key that they are sealed with; empty if there are none."""
+    data: bytes = field(repr=False)
+
+
+SEALED_NOTHING = Secrets((), "", b"")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filesystem:
     """A name for files that lie elsewhere."""
@@ -40,11 +66,13 @@ class Filesystem:
     name: str
     url: str
     kind: Kind
-    folder: PurePosixPath
-    """Where the URL led when it was made: absolute and without links."""
+    folder: PurePosixPath | None
+    """Where the URL led when it was made: absolute and without links. None if it lies behind a server."""
     confined: bool
     """True if its folder has to be one of those for users; False if root made it."""
     properties: Mapping[str, str] = field(default_factory=dict)
+    """Without those that are secrets."""
+    secrets: Secrets = SEALED_NOTHING
     create_time: datetime = UNBORN
     version: int = 0
     """No number is given out twice, also over deletion and creation anew."""
@@ -56,6 +84,16 @@ class Filesystem:
     @property
     def etag(self) -> str:
         return f"{self.version:x}"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """All that opens a place behind a server."""
+
+    url: str
+    properties: Mapping[str, str]
+    """Without those that are secrets."""
+    secrets: Mapping[str, str] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

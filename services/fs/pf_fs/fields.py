@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from paddleflow.problems import Violation
 from pf_fs.domain import Key
@@ -34,12 +34,6 @@ def name_violations(owner: str, name: str) -> Iterator[Violation]:
     elif len(owner) + len(name) > LONGEST_TOGETHER:
         rule = f"must have at most {LONGEST_TOGETHER} characters together with the owner's name"
         yield Violation("filesystem.name", f"{rule}, and they have {len(owner) + len(name)}")
-
-
-def property_violations(properties: Mapping[str, str]) -> Iterator[Violation]:
-    """The properties of a local filesystem."""
-    for name in properties:
-        yield Violation(f"filesystem.properties.{name[:80]}", "is no property of a local filesystem; it has none")
 
 
 def key_violations(key: Key) -> Iterator[Violation]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from paddleflow.problems import FilesystemExists
-from pf_fs.domain import Filesystem, FilesystemFilter, Grant, GrantFilter, GrantKey
+from pf_fs.domain import Filesystem, FilesystemFilter, Grant, GrantFilter, GrantKey, Secrets
 from pf_kit.memory import tables
 from pf_kit.unit import Change, View
 
@@ -33,6 +35,21 @@ class MemoryFilesystemStore:
         if filesystem.id in _filesystems(change):
             raise FilesystemExists(f"{filesystem.owner} has a filesystem {filesystem.name!r}")
         _filesystems(change)[filesystem.id] = filesystem
+
+    async def update(self, change: Change, filesystem: Filesystem) -> None:
+        _filesystems(change)[filesystem.id] = filesystem
+
+    async def sealed_otherwise(self, view: View, key: str, after: str, limit: int) -> Sequence[Filesystem]:
+        kept = _filesystems(view)
+        others = [each for each in kept.values() if each.secrets.key not in ("", key) and each.id > after]
+        return sorted(others, key=lambda each: each.id)[:limit]
+
+    async def reseal(self, change: Change, filesystem_id: str, secrets: Secrets) -> None:
+        kept = _filesystems(change)
+        kept[filesystem_id] = replace(kept[filesystem_id], secrets=secrets)
+
+    async def secret_keys(self, view: View) -> Mapping[str, int]:
+        return Counter(each.secrets.key for each in _filesystems(view).values() if each.secrets.key)
 
     async def remove(self, change: Change, filesystem_id: str) -> None:
         del _filesystems(change)[filesystem_id]

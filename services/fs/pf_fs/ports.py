@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Protocol
 
+from pf_fs.domain import Opened
 from pf_fs.files.domain import Digest, DigestMode, Done, Fault, Pending, Piece, Range, Stat
 
 
@@ -28,6 +29,13 @@ class Disk(Protocol):
 
     async def look(self, path: PurePosixPath) -> Folder:
         """The folder at a path that has no links. Raises FolderUnusable if there is none, with the real reason."""
+
+
+class Servers(Protocol):
+    """The servers behind which files lie."""
+
+    async def check(self, opened: Opened) -> None:
+        """Sees that files can be listed there. Raises ServerNotAllowed, ServerUnusable and Overloaded."""
 
 
 class Users(Protocol):

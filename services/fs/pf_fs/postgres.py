@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 from paddleflow.problems import FilesystemExists
-from pf_fs.domain import Access, Filesystem, FilesystemFilter, Grant, GrantFilter, GrantKey, Kind
+from pf_fs.domain import Access, Filesystem, FilesystemFilter, Grant, GrantFilter, GrantKey, Kind, Secrets
 from pf_kit.postgres.queries import load_queries
 from pf_kit.postgres.views import Row, on_constraint, rows
 from pf_kit.unit import Change, View
@@ -52,12 +52,26 @@ class PostgresFilesystemStore:
                 filesystem.name,
                 filesystem.url,
                 filesystem.kind,
-                str(filesystem.folder),
+                str(filesystem.folder) if filesystem.folder else None,
                 filesystem.confined,
-                dict(filesystem.properties),
+                *_settings(filesystem),
                 filesystem.version,
                 filesystem.create_time,
             )
+
+    async def update(self, change: Change, filesystem: Filesystem) -> None:
+        await rows(change).execute(self._sql["update"], filesystem.id, *_settings(filesystem), filesystem.version)
+
+    async def sealed_otherwise(self, view: View, key: str, after: str, limit: int) -> Sequence[Filesystem]:
+        found = await rows(view).fetch(self._sql["sealed_otherwise"], key, after, limit)
+        return [_filesystem(row) for row in found]
+
+    async def reseal(self, change: Change, filesystem_id: str, secrets: Secrets) -> None:
+        await rows(change).execute(self._sql["reseal"], filesystem_id, secrets.key, secrets.data)
+
+    async def secret_keys(self, view: View) -> Mapping[str, int]:
+        found = await rows(view).fetch(self._sql["secret_keys"])
+        return {row["secret_key"]: row["filesystems"] for row in found}
 
     async def remove(self, change: Change, filesystem_id: str) -> None:
         await rows(change).execute(self._sql["remove"], filesystem_id)
@@ -83,15 +97,21 @@ class PostgresFilesystemStore:
         return sorted(map(_grant, found), key=lambda grant: grant.key)
 
 
+def _settings(filesystem: Filesystem) -> tuple[dict[str, str], list[str], str, bytes]:
+    secrets = filesystem.secrets
+    return dict(filesystem.properties), list(secrets.names), secrets.key, secrets.data
+
+
 def _filesystem(row: Row) -> Filesystem:
     return Filesystem(
         owner=row["owner"],
         name=row["name"],
         url=row["url"],
         kind=Kind(row["kind"]),
-        folder=PurePosixPath(row["folder"]),
+        folder=PurePosixPath(row["folder"]) if row["folder"] else None,
         confined=row["confined"],
         properties=row["properties"],
+        secrets=Secrets(tuple(row["secret_names"]), row["secret_key"], row["secret_data"]),
         create_time=row["create_time"],
         version=row["version"],
     )

@@ -8,6 +8,7 @@ from paddleflow.fs.v1 import fs_pb2, fs_pb2_grpc
 from pf_fs.convert import (
     access_of,
     draft_of,
+    edit_of,
     filesystem_filter,
     filesystem_message,
     given_user,
@@ -16,10 +17,11 @@ from pf_fs.convert import (
     key_of,
     mount_message,
     target_of,
+    updated_of,
 )
 from pf_fs.domain import GrantKey, id_of
 from pf_fs.paths import sub_path, sub_path_violations
-from pf_fs.service import Filesystems, Grants, Mounts
+from pf_fs.service import Filesystems, Grants, Mounts, Updates
 from pf_fs.store import LOCK, FilesystemStore
 from pf_fs.watching import Teller
 from pf_kit.call import current_call
@@ -42,6 +44,7 @@ class FilesystemServicer(fs_pb2_grpc.FilesystemServiceServicer):
         watches: Watches,
         store: FilesystemStore,
         filesystems: Filesystems,
+        updates: Updates,
         grants: Grants,
         mounts: Mounts,
     ) -> None:
@@ -51,6 +54,7 @@ class FilesystemServicer(fs_pb2_grpc.FilesystemServiceServicer):
         self._watches = watches
         self._store = store
         self._filesystems = filesystems
+        self._updates = updates
         self._grants = grants
         self._mounts = mounts
 
@@ -88,6 +92,21 @@ class FilesystemServicer(fs_pb2_grpc.FilesystemServiceServicer):
         )
         return fs_pb2.ListFilesystemsResponse(
             filesystems=map(filesystem_message, page.things), next_page_token=page.next_token
+        )
+
+    async def UpdateFilesystem(
+        self, request: fs_pb2.UpdateFilesystemRequest, _context: object
+    ) -> fs_pb2.UpdateFilesystemResponse:
+        caller, given = current_call().principal, request.filesystem
+        target, edit = updated_of(caller, given), edit_of(given, request.update_mask.paths)
+        judged = await self._updates.judge(self._database.newest, caller, target, given.etag, edit)
+
+        async def work(change: Change) -> fs_pb2.UpdateFilesystemResponse:
+            made = await self._updates.apply(change, caller, judged)
+            return fs_pb2.UpdateFilesystemResponse(filesystem=filesystem_message(made))
+
+        return await self._mutations.run(
+            request, fs_pb2.UpdateFilesystemResponse, locks=(LOCK,), subject=f"filesystem/{target}", work=work
         )
 
     async def DeleteFilesystem(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from pf_fs.domain import Filesystem, FilesystemFilter, Grant, GrantFilter, GrantKey
+from pf_fs.domain import Filesystem, FilesystemFilter, Grant, GrantFilter, GrantKey, Secrets
 from pf_kit.unit import Change, View
 
 LOCK = "filesystems"
@@ -35,6 +35,18 @@ class FilesystemStore(Protocol):
 
     async def add(self, change: Change, filesystem: Filesystem) -> None:
         """Keeps a new filesystem. Raises FilesystemExists if its owner has one of its name."""
+
+    async def update(self, change: Change, filesystem: Filesystem) -> None:
+        """Keeps the properties, the secrets and the version of a filesystem that there is."""
+
+    async def sealed_otherwise(self, view: View, key: str, after: str, limit: int) -> Sequence[Filesystem]:
+        """Those with secrets that another key sealed, whose ids come after this one, by id."""
+
+    async def reseal(self, change: Change, filesystem_id: str, secrets: Secrets) -> None:
+        """Keeps the same secrets, sealed with another key."""
+
+    async def secret_keys(self, view: View) -> Mapping[str, int]:
+        """Which keys sealed secrets, and of how many filesystems each."""
 
     async def remove(self, change: Change, filesystem_id: str) -> None:
         """Forgets a filesystem that is granted to nobody."""

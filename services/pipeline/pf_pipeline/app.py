@@ -18,6 +18,7 @@ from grpc import aio
 from paddleflow.channel import open_channel
 from paddleflow.common.v1 import event_pb2_grpc
 from paddleflow.pipeline.v1 import artifact_pb2_grpc, pipeline_pb2_grpc, run_pb2_grpc, schedule_pb2_grpc
+from pf_kit.addresses import allowed_of
 from pf_kit.bus.consumer import Consumer
 from pf_kit.bus.source import GrpcEventSource
 from pf_kit.bus.stream import RedisStream, open_redis
@@ -55,7 +56,6 @@ from pf_pipeline.joints.leaving import Belongings, Leaving, OwnedPipelines, Owne
 from pf_pipeline.joints.notices import Announcing, FileSecrets
 from pf_pipeline.joints.schedules import PipelineUses, ScheduledPipelines, ScheduledRuns
 from pf_pipeline.joints.showing import RunViews
-from pf_pipeline.notices.addresses import allowed_of
 from pf_pipeline.notices.postgres import PostgresNoticeStore
 from pf_pipeline.notices.sending import Sender
 from pf_pipeline.notices.webhooks import HttpWebhooks

@@ -24,7 +24,7 @@ DATABASE = "database.dump"
 
 def kept_files(layout: Layout) -> Mapping[str, Path]:
     """What else cannot be made anew, by its name in a back-up."""
-    files = (layout.signing_key, layout.credential_key, layout.client_config)
+    files = (layout.signing_key, layout.credential_key, layout.filesystem_keys, layout.client_config)
     return {file.name: file for file in files}
 
 

@@ -33,7 +33,7 @@ def data_folder(layout: Layout) -> Iterator[Finding]:
 
 
 def secrets(layout: Layout) -> Iterator[Finding]:
-    for file in (layout.signing_key, layout.credential_key, layout.client_config):
+    for file in (layout.signing_key, layout.credential_key, layout.filesystem_keys, layout.client_config):
         if file.exists():
             yield from _closed(file, f"chmod 600 {_quoted(file)}")
     if layout.cluster.exists():
@@ -49,6 +49,11 @@ def _lost_keys(layout: Layout) -> Iterator[Finding]:
         yield bad(
             f"{layout.credential_key} is missing: the credentials of clusters cannot be read",
             "Restore it from a back-up: tar -xOf BACKUP credential.key",
+        )
+    if not layout.filesystem_keys.exists():
+        yield bad(
+            f"{layout.filesystem_keys} is missing: the secrets of filesystems cannot be read",
+            "Restore it from a back-up, if one has it: tar -xOf BACKUP filesystems.keys",
         )
 
 

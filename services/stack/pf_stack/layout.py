@@ -90,6 +90,11 @@ class Layout:
         return self.keys / "credential.key"
 
     @property
+    def filesystem_keys(self) -> Path:
+        """Seal the secrets of filesystems, the newest first; one on each line."""
+        return self.keys / "filesystems.keys"
+
+    @property
     def root_password(self) -> Path:
         """The first password of root; deleted as soon as it has been shown."""
         return self.keys / "root-password"

@@ -78,8 +78,9 @@ def make_secrets(layout: Layout) -> None:
     """Makes the installation's keys, and the first password of root, as far as they are missing."""
     if not layout.cluster.exists():
         write_private(layout.root_password, new_password().encode())
-    if not layout.credential_key.exists():
-        write_private(layout.credential_key, b64encode(secrets.token_bytes(CREDENTIAL_KEY_BYTES)))
+    for key in (layout.credential_key, layout.filesystem_keys):
+        if not key.exists():
+            write_private(key, b64encode(secrets.token_bytes(CREDENTIAL_KEY_BYTES)))
     if not layout.signing_key.exists():
         # Only the first start needs it, and it would make the supervisor twice as large for good.
         from pf_kit.tokens import new_private_key  # noqa: PLC0415

@@ -63,6 +63,7 @@ def fs_settings(place: Place) -> dict[str, str]:
     layout = place.layout
     settings = common_settings(place) | {
         "SIGNING_KEY_FILE": str(layout.signing_key),
+        "CREDENTIAL_KEYS_FILE": str(layout.filesystem_keys),
         "QUEUE": place.entrance.target,
         "LOCAL_INSTALLATION": str(layout.data),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from paddleflow.problems import EtagMismatch, PermissionDenied, Problem, UserNotFound
 from pf_fs.domain import (
@@ -11,14 +11,17 @@ from pf_fs.domain import (
     FilesystemChanged,
     FilesystemFilter,
     Key,
-    Kind,
+    Opened,
+    id_of,
 )
-from pf_fs.paths import local_folder, local_url
-from pf_fs.ports import Users
+from pf_fs.ports import Servers, Users
+from pf_fs.properties import parted
 from pf_fs.service.departures import forget
 from pf_fs.service.folders import Folders
 from pf_fs.service.naming import Naming, seen_by
 from pf_fs.store import FilesystemStore
+from pf_fs.urls import Place
+from pf_fs.vault import Vault
 from pf_kit.changes import ChangeKind
 from pf_kit.fields import shown
 from pf_kit.principal import Principal
@@ -31,8 +34,9 @@ class Draft:
 
     owner: str
     name: str
-    url: str
-    properties: Mapping[str, str]
+    place: Place
+    properties: Mapping[str, str] = field(repr=False)
+    """Secrets among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +49,14 @@ class Refused:
 class Filesystems:
     """The filesystems, as callers may use them."""
 
-    def __init__(self, *, store: FilesystemStore, naming: Naming, folders: Folders, users: Users) -> None:
+    def __init__(
+        self, *, store: FilesystemStore, naming: Naming, folders: Folders, servers: Servers, vault: Vault, users: Users
+    ) -> None:
         self._store = store
         self._naming = naming
         self._folders = folders
+        self._servers = servers
+        self._vault = vault
         self._users = users
 
     async def get(self, view: View, caller: Principal, key: Key) -> Filesystem:
@@ -64,24 +72,14 @@ class Filesystems:
     async def judge(self, caller: Principal, draft: Draft) -> Filesystem | Refused:
         """The filesystem to be made, or why there can be none.
 
-        The machine and other services are asked before the change, which must not wait for them; what they say counts
-        only in it, since a request that was fulfilled before is answered as then, whatever has become of the folder.
+        The machine, servers and other services are asked before the change, which must not wait for them; what they say
+        counts only in it, since a request that was fulfilled before is answered as then, whatever became of the folder.
         """
         try:
             await self._require_owner(caller, draft.owner)
-            confined, wanted = not caller.root, local_folder(draft.url)
-            folder = await self._folders.choose(wanted, draft.owner, confined=confined)
+            return await self._settled(draft, confined=not caller.root)
         except Problem as problem:
             return Refused(problem)
-        return Filesystem(
-            owner=draft.owner,
-            name=draft.name,
-            url=local_url(wanted),
-            kind=Kind.LOCAL,
-            folder=folder.path,
-            confined=confined,
-            properties=draft.properties,
-        )
 
     async def create(self, change: Change, judged: Filesystem | Refused) -> Filesystem:
         """Adds a filesystem. Raises why it was refused, and FilesystemExists."""
@@ -96,9 +94,27 @@ class Filesystems:
     async def delete(self, change: Change, caller: Principal, filesystem_id: str, etag: str) -> None:
         """Removes a filesystem and the grants on it. Raises what DeleteFilesystem's contract lists."""
         filesystem = await self._naming.owned(change, caller, filesystem_id)
-        if etag and etag != filesystem.etag:
-            raise EtagMismatch(f"changed since etag {shown(etag)}: it is {filesystem.etag!r} now; read it again")
+        require_etag(etag, filesystem)
         await forget(self._store, change, filesystem)
+
+    async def _settled(self, draft: Draft, *, confined: bool) -> Filesystem:
+        """The filesystem, its place found or its server asked."""
+        plain, secret = parted(draft.place.kind, draft.properties)
+        folder = None
+        if draft.place.kind.remote:
+            await self._servers.check(Opened(str(draft.place), plain, secret))
+        else:
+            folder = (await self._folders.choose(draft.place, draft.owner, confined=confined)).path
+        return Filesystem(
+            owner=draft.owner,
+            name=draft.name,
+            url=str(draft.place),
+            kind=draft.place.kind,
+            folder=folder,
+            confined=confined,
+            properties=plain,
+            secrets=self._vault.seal(id_of(draft.owner, draft.name), draft.owner, secret),
+        )
 
     async def _require_owner(self, caller: Principal, owner: str) -> None:
         if owner == caller.name:
@@ -107,3 +123,9 @@ class Filesystems:
             raise PermissionDenied("only root makes filesystems for other users")
         if not await self._users.exists(owner):
             raise UserNotFound(f"no user {shown(owner)}")
+
+
+def require_etag(etag: str, filesystem: Filesystem) -> None:
+    """Raises EtagMismatch if the caller expects another state than the one that is stored."""
+    if etag and etag != filesystem.etag:
+        raise EtagMismatch(f"changed since etag {shown(etag)}: it is {filesystem.etag!r} now; read it again")

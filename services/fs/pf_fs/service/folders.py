@@ -5,24 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from paddleflow.problems import FolderNotAllowed, PathEscapes
-from pf_fs.domain import Filesystem
+from paddleflow.problems import FolderNotAllowed, FolderUnusable, PathEscapes
+from pf_fs.domain import Filesystem, Kind
+from pf_fs.mounted import NOTHING_MOUNTED, Mounted
 from pf_fs.ports import Disk, Folder
 from pf_fs.rules import Rules, is_below, roots_of
+from pf_fs.urls import Place
 from pf_kit.fields import shown
 
 
 class Folders:
     """Finds folders, and lets nobody have one that is not for it."""
 
-    def __init__(self, *, disk: Disk, rules: Rules, roots: Sequence[str]) -> None:
+    def __init__(self, *, disk: Disk, rules: Rules, roots: Sequence[str], mounted: Mounted = NOTHING_MOUNTED) -> None:
         """`roots` are set aside for users; `{user}` in one stands for the owner's name."""
         self._disk = disk
         self._rules = rules
         self._roots = tuple(roots)
+        self._mounted = mounted
 
-    async def choose(self, wanted: PurePosixPath, owner: str, *, confined: bool) -> Folder:
+    async def choose(self, place: Place, owner: str, *, confined: bool) -> Folder:
         """The folder that a new filesystem is to be. Raises FolderNotAllowed and FolderUnusable."""
+        wanted = self._folder_of(place)
         real = await self._disk.real(wanted)
         # Before anything is said of the folder: who may not have it, need not know whether it exists.
         await self._require_allowed(wanted, real, owner, confined=confined)
@@ -31,6 +35,8 @@ class Folders:
     async def open(self, filesystem: Filesystem, below: PurePosixPath) -> Folder:
         """A folder of a filesystem as it is now. Raises FolderNotAllowed, FolderUnusable and PathEscapes."""
         folder = filesystem.folder
+        if folder is None:
+            raise FolderUnusable(f"{filesystem.id} lies behind a server, not in a folder of this machine")
         if await self._disk.real(folder) != folder:
             raise PathEscapes(f"{shown(str(folder))} was a folder when {filesystem.id} was made, and is a link now")
         real = await self._disk.real(folder / below)
@@ -39,6 +45,15 @@ class Folders:
         await self._require_allowed(folder, folder, filesystem.owner, confined=filesystem.confined)
         await self._require_allowed(folder / below, real, filesystem.owner, confined=filesystem.confined)
         return await self._disk.look(real)
+
+    def _folder_of(self, place: Place) -> PurePosixPath:
+        folder = place.path if place.kind is Kind.LOCAL else self._mounted.folder(place)
+        if folder is None:
+            raise FolderUnusable(
+                f"{shown(str(place))} is mounted nowhere on this machine; the administrator mounts it, and names the"
+                " folder in PF_FS_LOCAL_MOUNTED"
+            )
+        return folder
 
     async def _require_allowed(self, wanted: PurePosixPath, real: PurePosixPath, owner: str, *, confined: bool) -> None:
         if (forbidden := self._rules.objection(real)) is not None:

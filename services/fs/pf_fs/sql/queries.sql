@@ -4,10 +4,15 @@
 select nextval('filesystem_version');
 
 -- filesystem --
-select owner, name, url, kind, folder, confined, properties, version, create_time from filesystems where id = $1;
+select
+    owner, name, url, kind, folder, confined, properties, secret_names, secret_key, secret_data, version, create_time
+from filesystems
+where id = $1;
 
 -- filesystems --
-select owner, name, url, kind, folder, confined, properties, version, create_time from filesystems
+select
+    owner, name, url, kind, folder, confined, properties, secret_names, secret_key, secret_data, version, create_time
+from filesystems
 where id > $1
     and ($3::text is null or owner = $3)
     and ($4::text is null or name = $4)
@@ -24,8 +29,28 @@ limit $2;
 select owner as name from filesystems union select user_name from filesystem_grants;
 
 -- add --
-insert into filesystems (id, owner, name, url, kind, folder, confined, properties, version, create_time)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
+insert into filesystems (
+    id, owner, name, url, kind, folder, confined, properties, secret_names, secret_key, secret_data, version, create_time
+)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
+
+-- update --
+update filesystems set properties = $2, secret_names = $3, secret_key = $4, secret_data = $5, version = $6
+where id = $1;
+
+-- sealed_otherwise --
+select
+    owner, name, url, kind, folder, confined, properties, secret_names, secret_key, secret_data, version, create_time
+from filesystems
+where secret_key <> '' and secret_key <> $1 and id > $2
+order by id
+limit $3;
+
+-- reseal --
+update filesystems set secret_key = $2, secret_data = $3 where id = $1;
+
+-- secret_keys --
+select secret_key, count(*) as filesystems from filesystems where secret_key <> '' group by secret_key;
 
 -- remove --
 delete from filesystems where id = $1;

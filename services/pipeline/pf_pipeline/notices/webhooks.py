@@ -12,7 +12,8 @@ import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 
-from pf_pipeline.notices.addresses import Allowed, Endpoint, permitted
+from pf_kit.addresses import Allowed, permitted
+from pf_pipeline.notices.addresses import Endpoint
 from pf_pipeline.notices.ports import NoAnswer, Refused
 
 PATIENCE = 15.0

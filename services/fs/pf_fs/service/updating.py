@@ -1,0 +1,86 @@
+"""Changing the properties of filesystems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from paddleflow.problems import EtagMismatch, Problem
+from pf_fs.domain import Filesystem, FilesystemChanged, Opened
+from pf_fs.ports import Servers
+from pf_fs.properties import parted, property_violations
+from pf_fs.service.filesystems import Refused, require_etag
+from pf_fs.service.naming import Naming
+from pf_fs.store import FilesystemStore
+from pf_fs.urls import place_of
+from pf_fs.vault import Vault
+from pf_kit.changes import ChangeKind
+from pf_kit.fields import require
+from pf_kit.principal import Principal
+from pf_kit.unit import Change, View
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Which properties are to be changed."""
+
+    given: Mapping[str, str] = field(repr=False)
+    """These get new values."""
+    removed: frozenset[str] = frozenset()
+    whole: bool = False
+    """True if all that are no secrets go before."""
+
+    def applied(self, plain: Mapping[str, str], secret: Mapping[str, str]) -> dict[str, str]:
+        """All properties after it."""
+        before = dict(secret) if self.whole else {**plain, **secret}
+        return {name: value for name, value in before.items() if name not in self.removed} | dict(self.given)
+
+    def covers(self, names: tuple[str, ...]) -> bool:
+        """True if nothing stays of the properties of these names."""
+        return set(names) <= self.removed | set(self.given)
+
+
+class Updates:
+    """Changes of filesystems, as callers may make them."""
+
+    def __init__(self, *, store: FilesystemStore, naming: Naming, servers: Servers, vault: Vault) -> None:
+        self._store = store
+        self._naming = naming
+        self._servers = servers
+        self._vault = vault
+
+    async def judge(
+        self, view: View, caller: Principal, filesystem_id: str, etag: str, edit: Edit
+    ) -> Filesystem | Refused:
+        """The filesystem as it is to be, with the version that it has; or why it cannot be so.
+
+        Its server is asked before the change, as when it is made.
+        """
+        try:
+            filesystem = await self._naming.owned(view, caller, filesystem_id)
+            require_etag(etag, filesystem)
+            return await self._edited(filesystem, edit)
+        except Problem as problem:
+            return Refused(problem)
+
+    async def apply(self, change: Change, caller: Principal, judged: Filesystem | Refused) -> Filesystem:
+        """Keeps it. Raises why it was refused, and EtagMismatch if the filesystem was changed meanwhile."""
+        if isinstance(judged, Refused):
+            raise judged.problem
+        if (await self._naming.owned(change, caller, judged.id)).version != judged.version:
+            raise EtagMismatch(f"{judged.id} was changed by somebody else just now; read it again")
+        version = await self._store.next_version(change)
+        filesystem = replace(judged, version=version)
+        await self._store.update(change, filesystem)
+        change.emit(FilesystemChanged(ChangeKind.UPDATED, filesystem, version))
+        return filesystem
+
+    async def _edited(self, filesystem: Filesystem, edit: Edit) -> Filesystem:
+        # With all secrets given anew it does not matter whether the old ones can be read.
+        secrets = {} if edit.covers(filesystem.secrets.names) else self._vault.open(filesystem)
+        properties = edit.applied(filesystem.properties, secrets)
+        require(property_violations(filesystem.kind, properties))
+        plain, secret = parted(filesystem.kind, properties)
+        if filesystem.kind.remote:
+            await self._servers.check(Opened(str(place_of(filesystem.url)), plain, secret))
+        return replace(filesystem, properties=plain, secrets=self._vault.seal(filesystem.id, filesystem.owner, secret))

@@ -1,0 +1,68 @@
+"""Which addresses users may let the services call: public ones, and others only if the administrator says so.
+
+Whoever chooses where a service sends or fetches something could make it call what only it can reach: its own machine,
+the network it stands in, what the provider tells machines about themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+_TRANSLATED = ip_network("64:ff9b::/96")
+"""Addresses of IPv4 as machines have them that speak IPv6 only (RFC 6052)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What the administrator allows beside public addresses."""
+
+    hosts: frozenset[str]
+    """Names; those that begin with a dot stand for all names that end with them."""
+    networks: tuple[Network, ...]
+
+
+def allowed_of(words: Sequence[str]) -> Allowed:
+    """What the administrator wrote: names, `.example.com`, addresses and networks. Raises ValueError."""
+    networks, hosts = [], []
+    for word in words:
+        try:
+            networks.append(ip_network(word, strict=False))
+        except ValueError:
+            if "/" in word or not word.strip("."):
+                raise ValueError(f"{word!r} is neither a host, nor an address, nor a network") from None
+            hosts.append(word.lower())
+    return Allowed(frozenset(hosts), tuple(networks))
+
+
+def permitted(host: str, address: str, allowed: Allowed) -> bool:
+    """Whether an address may be called that a host has."""
+    found = ip_address(address.partition("%")[0])
+    if _named(host.lower(), allowed.hosts):
+        return True
+    if any(found in network for network in allowed.networks):
+        return True
+    return all(_public(each) for each in _meant(found))
+
+
+def _named(host: str, hosts: frozenset[str]) -> bool:
+    return host in hosts or any(name.startswith(".") and host.endswith(name) for name in hosts)
+
+
+def _public(address: Address) -> bool:
+    return address.is_global and not address.is_multicast
+
+
+def _meant(address: Address) -> Sequence[Address]:
+    """An address, and that of IPv4 which it stands for if it does."""
+    if isinstance(address, IPv4Address):
+        return [address]
+    if address.ipv4_mapped:
+        return [address.ipv4_mapped]
+    inner = [address.sixtofour, *(address.teredo or ())]
+    if address in _TRANSLATED:
+        inner.append(IPv4Address(int(address) & 0xFFFFFFFF))
+    return [address, *(each for each in inner if each)]
