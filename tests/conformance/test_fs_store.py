@@ -12,7 +12,7 @@ import pytest
 
 from paddleflow.problems import FilesystemExists
 from pf_fs.convert import encode
-from pf_fs.domain import Access, Filesystem, FilesystemFilter, Grant, GrantFilter, GrantKey, Kind
+from pf_fs.domain import Access, Filesystem, FilesystemFilter, Grant, GrantFilter, GrantKey, Kind, Secrets
 from pf_fs.memory import MemoryFilesystemStore
 from pf_fs.postgres import PostgresFilesystemStore
 from pf_fs.store import LOCK, FilesystemStore
@@ -63,6 +63,14 @@ async def keep(kept: Kept, *things: Filesystem | Grant) -> None:
             await (store.add(change, thing) if isinstance(thing, Filesystem) else store.set_grant(change, thing))
 
 
+SECRETS = Secrets(("password", "secretKey"), "abcd1234", b"\x01\x00sealed")
+
+
+def far(owner: str, name: str, secrets: Secrets = SECRETS) -> Filesystem:
+    """One behind a server."""
+    return replace(filesystem(owner, name), url="s3://b/x", kind=Kind.S3, folder=None, secrets=secrets)
+
+
 async def ids(kept: Kept, chosen: FilesystemFilter, after: str = "", limit: int = 100) -> list[str]:
     database, store = kept
     return [found.id for found in await store.filesystems(database.newest, chosen, after, limit)]
@@ -79,6 +87,39 @@ async def test_a_filesystem_is_kept_as_it_was_given(kept: Kept) -> None:
     await keep(kept, odd)
     assert await store.filesystem(database.newest, "fs-alice-data") == odd
     assert await store.filesystem(database.newest, "fs-alice-other") is None
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+async def test_one_of_each_kind_is_kept(kept: Kept, kind: Kind) -> None:
+    database, store = kept
+    one = replace(far("alice", "data"), kind=kind, folder=None if kind.remote else PurePosixPath("/mnt/x"))
+    await keep(kept, one)
+    assert await store.filesystem(database.newest, "fs-alice-data") == one
+
+
+async def test_an_update_changes_properties_secrets_and_version_alone(kept: Kept) -> None:
+    database, store = kept
+    before, other = far("alice", "data"), far("alice", "other")
+    await keep(kept, before, other)
+    after = replace(before, properties={"c": "d"}, secrets=Secrets(("p",), "k", b"x"), version=99)
+    async with database.change(LOCK) as change:
+        await store.update(change, after)
+    assert await store.filesystem(database.newest, after.id) == after
+    assert await store.filesystem(database.newest, other.id) == other
+
+
+async def test_secrets_are_found_by_their_key_and_sealed_anew(kept: Kept) -> None:
+    database, store = kept
+    old, new = Secrets(("p",), "old", b"x"), Secrets(("p",), "new", b"y")
+    await keep(kept, *(far("alice", name, old) for name in "abc"), far("alice", "d", new), filesystem("alice", "e"))
+    assert await store.secret_keys(database.newest) == {"old": 3, "new": 1}
+    assert len(await store.sealed_with(database.newest, ["old"], 2)) == 2
+    assert await store.sealed_with(database.newest, ["", "other"], 9) == []
+    async with database.change(LOCK) as change:
+        for each in await store.sealed_with(change, ["old", "other"], 9):
+            await store.reseal(change, each, new)
+    assert await store.secret_keys(database.newest) == {"new": 4}
+    assert await store.filesystem(database.newest, "fs-alice-a") == far("alice", "a", new)
 
 
 async def test_an_owner_has_one_of_a_name(kept: Kept) -> None:

@@ -139,7 +139,9 @@ def test_what_an_administrator_mounted_is_found_by_the_nearest() -> None:
         assert mounted.folder(place_of(url)) is None
 
 
-@pytest.mark.parametrize("word", ["cfs://h/x", "cfs://h/x=rel", "cfs://h/x=/a/../b", "local:///x=/y", "s3://b=/y", "=/y"])
+@pytest.mark.parametrize(
+    "word", ["cfs://h/x", "cfs://h/x=rel", "cfs://h/x=/a/../b", "local:///x=/y", "s3://b=/y", "=/y"]
+)
 def test_what_cannot_be_mounted_is_refused(word: str) -> None:
     with pytest.raises(ValueError, match=r"must be|is of a kind|as in"):
         mounted_of([word])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pf_kit.sealing import KeyRing, Sealed, SealBroken, key_name
+from pf_kit.sealing import KeyRing, SealBroken, Sealed, key_name
 
 OLD, NEW = bytes(range(32)), bytes(range(32, 64))
 WORDS = st.lists(st.text(max_size=10), max_size=4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import click
@@ -56,7 +57,7 @@ def _value(key: str, text: str) -> str:
 
 
 def _asks() -> bool:
-    return click.get_text_stream("stdin").isatty()
+    return sys.stdin.isatty()
 
 
 def _of_file(key: str, path: Path) -> str:

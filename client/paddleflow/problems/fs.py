@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from paddleflow.problems.base import AlreadyExists, FailedPrecondition, InvalidArgument, NotFound, PermissionDenied
+from paddleflow.problems.base import (
+    AlreadyExists,
+    FailedPrecondition,
+    InvalidArgument,
+    NotFound,
+    PermissionDenied,
+    ResourceExhausted,
+)
 
 
 class FilesystemNotFound(NotFound):
@@ -99,3 +106,45 @@ class SecretsUnreadable(FailedPrecondition):
     """The service does not have the key that the secrets are sealed with."""
 
     reason = "SECRETS_UNREADABLE"
+
+
+class FilesystemMounted(FailedPrecondition):
+    """The filesystem is mounted."""
+
+    reason = "FILESYSTEM_MOUNTED"
+
+
+class TooManyMounts(ResourceExhausted):
+    """The user has as many mounts of the filesystem as there may be."""
+
+    reason = "TOO_MANY_MOUNTS"
+
+
+class FilesystemCacheNotFound(NotFound):
+    """Nothing was said about the cache of the filesystem."""
+
+    reason = "FILESYSTEM_CACHE_NOT_FOUND"
+
+
+class LinkNotFound(NotFound):
+    """There is no link at the path."""
+
+    reason = "LINK_NOT_FOUND"
+
+
+class LinkExists(AlreadyExists):
+    """There is a link at the path, above it or below it."""
+
+    reason = "LINK_EXISTS"
+
+
+class LinkNotPossible(FailedPrecondition):
+    """No link can be at the path, or in the filesystem at all."""
+
+    reason = "LINK_NOT_POSSIBLE"
+
+
+class TooManyLinks(ResourceExhausted):
+    """The filesystem has as many links as there may be."""
+
+    reason = "TOO_MANY_LINKS"

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Unpack
 
 import grpc
@@ -15,6 +15,7 @@ from paddleflow.models.filesystems import (
     FilesystemFilter,
     FilesystemGrant,
     FilesystemGrantFilter,
+    MountDescription,
 )
 from paddleflow.models.pages import Page
 from paddleflow.models.watches import Change, WatchItem
@@ -25,10 +26,12 @@ from paddleflow.wire.audit import CHANGE_KIND
 from paddleflow.wire.base import build
 from paddleflow.wire.filesystems import (
     ACCESS,
+    filesystem_changes_to_wire,
     filesystem_from_wire,
     filesystem_grant_from_wire,
     filesystem_key,
     filesystem_to_wire,
+    mount_from_wire,
 )
 
 
@@ -66,6 +69,34 @@ class Filesystems:
         )
         reply = self._session.call(self._stub.ListFilesystems, request)
         return Page([filesystem_from_wire(each) for each in reply.filesystems], reply.next_page_token)
+
+    def update(
+        self,
+        name: str,
+        properties: Mapping[str, str | None],
+        *,
+        owner: str = "",
+        etag: str = "",
+        request_id: str = "",
+    ) -> Filesystem:
+        """Changes these properties, secrets among them; None takes one away. Others stay as they are."""
+        changed, mask = filesystem_changes_to_wire(name, owner, etag, properties)
+        request = build(fs_pb2.UpdateFilesystemRequest, filesystem=changed, update_mask=mask)
+        reply = self._session.change(self._stub.UpdateFilesystem, request, request_id)
+        return filesystem_from_wire(reply.filesystem)
+
+    def describe_mount(
+        self, name: str, *, owner: str = "", sub_path: str = "", read_only: bool = False
+    ) -> MountDescription:
+        """How to mount a filesystem, or a folder in it, once. It may hold secrets: keep it in memory."""
+        request = build(
+            fs_pb2.DescribeMountRequest,
+            filesystem=filesystem_key(name, owner),
+            sub_path=sub_path,
+            read_only=read_only,
+        )
+        reply = self._session.call(self._stub.DescribeMount, request)
+        return mount_from_wire(reply.mount)
 
     def delete(self, name: str, *, owner: str = "", etag: str = "", request_id: str = "") -> None:
         """Removes a filesystem and the grants on it; the files stay."""

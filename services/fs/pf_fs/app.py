@@ -8,23 +8,34 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import PurePosixPath
+from typing import Any
 
 from paddleflow.common.v1 import event_pb2_grpc
-from paddleflow.fs.v1 import file_pb2_grpc, fs_pb2_grpc
+from paddleflow.fs.v1 import file_pb2_grpc, fs_pb2_grpc, link_pb2_grpc, mount_pb2_grpc
 from pf_fs.convert import encode
 from pf_fs.disk import MachineDisk
 from pf_fs.files.disk import MachineFiles, Patience
 from pf_fs.files.remembering import Memory
 from pf_fs.files.servicer import FileServicer
 from pf_fs.leaving import Known, Leaving
+from pf_fs.links.postgres import PostgresLinkStore
+from pf_fs.links.service import Links
+from pf_fs.links.servicer import LinkServicer
+from pf_fs.links.store import LinkStore
 from pf_fs.mounted import mounted_of
+from pf_fs.mounts.domain import KEPT
+from pf_fs.mounts.postgres import PostgresMountStore
+from pf_fs.mounts.service import Caches, Reports
+from pf_fs.mounts.servicer import MountServicer
+from pf_fs.mounts.store import MountStore
+from pf_fs.opening import open_backend
 from pf_fs.ports import Servers, Users
 from pf_fs.postgres import PostgresFilesystemStore
-from pf_fs.resealing import Resealing
+from pf_fs.resealing import Resealing, SealedThings
 from pf_fs.rules import NEVER, Rules
 from pf_fs.servers import BackendServers
 from pf_fs.servers import Patience as ServerPatience
-from pf_fs.service import Departures, Entrance, Filesystems, Folders, Grants, Mounts, Naming, Updates
+from pf_fs.service import Departures, Entrance, Filesystems, Folders, Grants, Mounts, Naming, Settling, Updates
 from pf_fs.servicer import FilesystemServicer
 from pf_fs.settings import FsSettings, LocalSettings, ServersSettings
 from pf_fs.store import FilesystemStore
@@ -33,16 +44,19 @@ from pf_kit.addresses import allowed_of
 from pf_kit.bus.consumer import Consumer
 from pf_kit.bus.source import GrpcEventSource
 from pf_kit.bus.stream import RedisStream, open_redis
+from pf_kit.clock import Clock
 from pf_kit.ground import Identity, MemberGround, chores, joined, member_service
 from pf_kit.lifecycle import Loops, Program, Stop, serve
 from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
+from pf_kit.postgres.sweep import Retention
 from pf_kit.server import Service, ServiceServer
 from pf_kit.users import RemoteUsers
 
 NAME = "fs"
 USERS = "queue"
 """The service that keeps the users, and its stream on the bus."""
+MOUNTS_KEPT = Retention("filesystem_mounts", "report_time", KEPT)
 IDENTITY = Identity(NAME, version("paddleflow-server"), files("pf_fs") / "sql" / "migrations", encode)
 
 
@@ -56,44 +70,84 @@ async def main(settings: FsSettings, stop: Stop) -> None:
 PROGRAM = Program(NAME, IDENTITY.version, "PF_FS", FsSettings, main)
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the use cases stand on."""
+
+    store: FilesystemStore
+    links: LinkStore
+    mounts: MountStore
+    users: Users
+    folders: Folders
+    servers: Servers
+    vault: Vault
+
+    @property
+    def naming(self) -> Naming:
+        return Naming(store=self.store)
+
+    @property
+    def settling(self) -> Settling:
+        return Settling(folders=self.folders, servers=self.servers, vault=self.vault)
+
+
 def _server(settings: FsSettings, base: MemberGround, users: Users) -> ServiceServer:
     service = member_service(base)
     server = ServiceServer(settings.server, service)
-    store = PostgresFilesystemStore()
-    parts = Parts(store, users, folders_of(settings.local), servers_of(settings.servers), vault_of(settings))
+    parts = Parts(
+        PostgresFilesystemStore(),
+        PostgresLinkStore(),
+        PostgresMountStore(),
+        users,
+        folders_of(settings.local),
+        servers_of(settings.servers),
+        vault_of(settings),
+    )
     server.add(fs_pb2_grpc.add_FilesystemServiceServicer_to_server, filesystem_servicer(service, parts))
-    entrance = Entrance(naming=Naming(store=store), folders=parts.folders)
+    server.add(link_pb2_grpc.add_LinkServiceServicer_to_server, _link_servicer(service, parts))
+    server.add(mount_pb2_grpc.add_MountServiceServicer_to_server, _mount_servicer(service, parts, base.ground.clock))
+    entrance = Entrance(naming=parts.naming, folders=parts.folders)
     disk = MachineFiles(Memory(time.time_ns), base.ground.clock, Patience())
     file_servicer = FileServicer(database=service.database, entrance=entrance, files=disk)
     server.add(file_pb2_grpc.add_FileServiceServicer_to_server, file_servicer)
     return server
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What the use cases stand on."""
-
-    store: FilesystemStore
-    users: Users
-    folders: Folders
-    servers: Servers
-    vault: Vault
-
-
 def filesystem_servicer(service: Service, parts: Parts) -> FilesystemServicer:
     """The servicer over a store, and what it can do."""
-    store, folders, servers, vault, users = parts.store, parts.folders, parts.servers, parts.vault, parts.users
-    naming = Naming(store=store)
+    store, naming, settling = parts.store, parts.naming, parts.settling
     return FilesystemServicer(
         database=service.database,
         mutations=Mutations(service.database, service.secret),
         lists=Lists(tokens=service.page_tokens),
         watches=service.watches,
         store=store,
-        filesystems=Filesystems(store=store, naming=naming, folders=folders, servers=servers, vault=vault, users=users),
-        updates=Updates(store=store, naming=naming, servers=servers, vault=vault),
-        grants=Grants(store=store, naming=naming, users=users),
-        mounts=Mounts(naming=naming, folders=folders, vault=vault),
+        filesystems=Filesystems(store=store, mounts=parts.mounts, naming=naming, settling=settling, users=parts.users),
+        updates=Updates(store=store, naming=naming, settling=settling, vault=parts.vault),
+        grants=Grants(store=store, naming=naming, users=parts.users),
+        mounts=Mounts(naming=naming, links=parts.links, mounts=parts.mounts, settling=settling),
+    )
+
+
+def _link_servicer(service: Service, parts: Parts) -> LinkServicer:
+    links = Links(
+        store=parts.links,
+        filesystems=parts.store,
+        naming=parts.naming,
+        settling=parts.settling,
+        servers=parts.servers,
+    )
+    mutations = Mutations(service.database, service.secret)
+    return LinkServicer(database=service.database, mutations=mutations, links=links)
+
+
+def _mount_servicer(service: Service, parts: Parts, clock: Clock) -> MountServicer:
+    return MountServicer(
+        database=service.database,
+        mutations=Mutations(service.database, service.secret),
+        lists=Lists(tokens=service.page_tokens),
+        reports=Reports(store=parts.mounts, naming=parts.naming, clock=clock),
+        caches=Caches(store=parts.mounts, naming=parts.naming),
     )
 
 
@@ -118,12 +172,15 @@ def _loops(settings: FsSettings, base: MemberGround, users: Users) -> Loops:
     """One instance does the chores; all hear of users who are deleted."""
     address = settings.server.listen[0]
     return {
-        "chores": chores(base.ground, settings, address).run,
+        "chores": chores(base.ground, settings, address, MOUNTS_KEPT).run,
         "users": _consumer(settings, base, users).run,
-        "resealing": Resealing(
-            database=base.ground.database, store=PostgresFilesystemStore(), vault=vault_of(settings)
-        ).run,
+        "resealing": _resealing(settings, base).run,
     }
+
+
+def _resealing(settings: FsSettings, base: MemberGround) -> Resealing:
+    things: dict[str, SealedThings[Any]] = {"filesystems": PostgresFilesystemStore(), "links": PostgresLinkStore()}
+    return Resealing(database=base.ground.database, things=things, vault=vault_of(settings))
 
 
 def _consumer(settings: FsSettings, base: MemberGround, users: Users) -> Consumer[Known]:

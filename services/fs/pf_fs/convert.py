@@ -25,6 +25,7 @@ from pf_fs.fields import (
     key_violations,
     name_violations,
 )
+from pf_fs.mounts.domain import Cache, MetaDriver
 from pf_fs.ports import Folder
 from pf_fs.properties import property_violations
 from pf_fs.service import Mount
@@ -40,6 +41,11 @@ from pf_kit.wire import CHANGE_KINDS, timestamp
 FILESYSTEM_EVENT = fs_pb2.FilesystemEvent.DESCRIPTOR.full_name
 GRANT_EVENT = fs_pb2.FilesystemGrantEvent.DESCRIPTOR.full_name
 KINDS = {kind: fs_pb2.FilesystemKind.Value(f"FILESYSTEM_KIND_{kind.name}") for kind in Kind}
+DRIVERS = {
+    MetaDriver.ANY: fs_pb2.META_DRIVER_UNSPECIFIED,
+    MetaDriver.MEMORY: fs_pb2.META_DRIVER_MEMORY,
+    MetaDriver.DISK: fs_pb2.META_DRIVER_DISK,
+}
 PROPERTIES = "properties"
 """How they are called in a mask."""
 MOST_PATHS = 64
@@ -76,19 +82,43 @@ def grant_message(grant: Grant) -> fs_pb2.FilesystemGrant:
 def mount_message(mount: Mount) -> fs_pb2.Mount:
     filesystem = mount.filesystem
     message = fs_pb2.Mount(filesystem_id=filesystem.id, read_only=mount.read_only, etag=filesystem.etag)
-    match mount.source:
+    _fill(message, mount.source)
+    for path, source in mount.links:
+        _fill(message.links.add(path=str(path)), source)
+    if mount.cache is not None:
+        message.cache.CopyFrom(cache_message(filesystem.id, mount.cache))
+    return message
+
+
+def _fill(message: fs_pb2.Mount | fs_pb2.MountedLink, source: Folder | Opened) -> None:
+    match source:
         case Folder(path, device, inode):
             message.local.CopyFrom(fs_pb2.LocalFolder(path=str(path), device=device, inode=inode))
         case Opened(url, properties, secrets):
             message.remote.CopyFrom(fs_pb2.RemoteFolder(url=url, properties=properties, secrets=secrets))
-    return message
+
+
+def cache_message(filesystem_id: str, cache: Cache) -> fs_pb2.FilesystemCache:
+    return fs_pb2.FilesystemCache(
+        filesystem_id=filesystem_id,
+        folders=cache.folders,
+        meta_driver=DRIVERS[cache.meta_driver],
+        block_size=cache.block_size,
+        size=cache.size,
+        clean=cache.clean,
+        debug=cache.debug,
+        cpu=cache.cpu,
+        memory=cache.memory,
+        node_labels=cache.node_labels,
+        extra=cache.extra,
+    )
 
 
 def draft_of(caller: Principal, message: fs_pb2.Filesystem) -> Draft:
     """The filesystem to be made. InvalidArgument names each field that cannot be; FilesystemKindNotServed too."""
     owner = message.owner or user_of(caller, "filesystem.owner")
     if found := tuple(_violations(owner, message))[:MOST_VIOLATIONS]:
-        raise _problem_of(message.url).of(*found)
+        raise place_problem(message.url).of(*found)
     return Draft(owner=owner, name=message.name, place=place_of(message.url), properties=dict(message.properties))
 
 
@@ -131,7 +161,8 @@ def updated_of(caller: Principal, message: fs_pb2.Filesystem) -> str:
     return own_id(caller, key)
 
 
-def _problem_of(url: str) -> type[InvalidArgument]:
+def place_problem(url: str) -> type[InvalidArgument]:
+    """What is wrong with a URL that has violations."""
     scheme = scheme_of(url)
     return FilesystemKindNotServed if scheme and not is_served(scheme) else InvalidArgument
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from pathlib import PurePosixPath
+from typing import Protocol
 
 from pf_kit.changes import UNBORN, ChangeKind
 
@@ -44,6 +45,11 @@ def id_of(owner: str, name: str) -> str:
     return f"fs-{owner}-{name}"
 
 
+def owner_of(filesystem_id: str) -> str:
+    """Whose filesystem has this id."""
+    return filesystem_id.split("-")[1]
+
+
 @dataclass(frozen=True, slots=True)
 class Secrets:
     """Those properties that nobody is told, sealed."""
@@ -58,20 +64,62 @@ class Secrets:
 SEALED_NOTHING = Secrets((), "", b"")
 
 
+def bound_to(owner: str, name: str) -> tuple[str, ...]:
+    """What the secrets of a user's filesystem are sealed for."""
+    return ("filesystem", owner, id_of(owner, name))
+
+
+class Placed(Protocol):
+    """Something whose files lie elsewhere."""
+
+    @property
+    def called(self) -> str:
+        """For messages."""
+
+    @property
+    def owner(self) -> str:
+        """Whose it is."""
+
+    @property
+    def url(self) -> str:
+        """Where the files lie."""
+
+    @property
+    def kind(self) -> Kind:
+        """What kind of place that is."""
+
+    @property
+    def folder(self) -> PurePosixPath | None:
+        """Where the URL led when it was made: absolute and without links. None if it lies behind a server."""
+
+    @property
+    def confined(self) -> bool:
+        """True if its folder has to be one of those for users; False if root made it."""
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        """Without those that are secrets."""
+
+    @property
+    def secrets(self) -> Secrets:
+        """The others, sealed."""
+
+    @property
+    def bound_to(self) -> tuple[str, ...]:
+        """What its secrets are sealed for."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filesystem:
-    """A name for files that lie elsewhere."""
+    """A name for files that lie elsewhere. Fulfils `Placed`."""
 
     owner: str
     name: str
     url: str
     kind: Kind
     folder: PurePosixPath | None
-    """Where the URL led when it was made: absolute and without links. None if it lies behind a server."""
     confined: bool
-    """True if its folder has to be one of those for users; False if root made it."""
     properties: Mapping[str, str] = field(default_factory=dict)
-    """Without those that are secrets."""
     secrets: Secrets = SEALED_NOTHING
     create_time: datetime = UNBORN
     version: int = 0
@@ -80,6 +128,14 @@ class Filesystem:
     @property
     def id(self) -> str:
         return id_of(self.owner, self.name)
+
+    @property
+    def called(self) -> str:
+        return self.id
+
+    @property
+    def bound_to(self) -> tuple[str, ...]:
+        return bound_to(self.owner, self.name)
 
     @property
     def etag(self) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from paddleflow.problems import FilesystemExists
 from pf_fs.domain import Filesystem, FilesystemFilter, Grant, GrantFilter, GrantKey, Secrets
 from pf_kit.memory import tables
 from pf_kit.unit import Change, View
+
+GOING_WITH_IT = ("caches", "links", "mounts")
+"""Tables of what goes with a filesystem. Their keys are its id, or begin with it."""
 
 
 class MemoryFilesystemStore:
@@ -39,20 +42,21 @@ class MemoryFilesystemStore:
     async def update(self, change: Change, filesystem: Filesystem) -> None:
         _filesystems(change)[filesystem.id] = filesystem
 
-    async def sealed_otherwise(self, view: View, key: str, after: str, limit: int) -> Sequence[Filesystem]:
-        kept = _filesystems(view)
-        others = [each for each in kept.values() if each.secrets.key not in ("", key) and each.id > after]
-        return sorted(others, key=lambda each: each.id)[:limit]
+    async def sealed_with(self, view: View, keys: Collection[str], limit: int) -> Sequence[Filesystem]:
+        return [each for each in _filesystems(view).values() if each.secrets.key in keys][:limit]
 
-    async def reseal(self, change: Change, filesystem_id: str, secrets: Secrets) -> None:
-        kept = _filesystems(change)
-        kept[filesystem_id] = replace(kept[filesystem_id], secrets=secrets)
+    async def reseal(self, change: Change, filesystem: Filesystem, secrets: Secrets) -> None:
+        _filesystems(change)[filesystem.id] = replace(filesystem, secrets=secrets)
 
     async def secret_keys(self, view: View) -> Mapping[str, int]:
         return Counter(each.secrets.key for each in _filesystems(view).values() if each.secrets.key)
 
     async def remove(self, change: Change, filesystem_id: str) -> None:
         del _filesystems(change)[filesystem_id]
+        for name in GOING_WITH_IT:
+            kept = tables(change).table(name)
+            for key in [each for each in kept if filesystem_id in (each, each[0])]:
+                del kept[key]
 
     async def grant(self, view: View, key: GrantKey) -> Grant | None:
         return _grants(view).get(key)

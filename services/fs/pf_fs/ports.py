@@ -37,6 +37,9 @@ class Servers(Protocol):
     async def check(self, opened: Opened) -> None:
         """Sees that files can be listed there. Raises ServerNotAllowed, ServerUnusable and Overloaded."""
 
+    async def is_occupied(self, opened: Opened, path: str) -> bool:
+        """True if there is something at a path that is no empty folder. Raises the same."""
+
 
 class Users(Protocol):
     """Who there is."""

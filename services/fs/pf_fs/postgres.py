@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from paddleflow.problems import FilesystemExists
@@ -62,16 +62,16 @@ class PostgresFilesystemStore:
     async def update(self, change: Change, filesystem: Filesystem) -> None:
         await rows(change).execute(self._sql["update"], filesystem.id, *_settings(filesystem), filesystem.version)
 
-    async def sealed_otherwise(self, view: View, key: str, after: str, limit: int) -> Sequence[Filesystem]:
-        found = await rows(view).fetch(self._sql["sealed_otherwise"], key, after, limit)
+    async def sealed_with(self, view: View, keys: Collection[str], limit: int) -> Sequence[Filesystem]:
+        found = await rows(view).fetch(self._sql["sealed_with"], list(keys), limit)
         return [_filesystem(row) for row in found]
 
-    async def reseal(self, change: Change, filesystem_id: str, secrets: Secrets) -> None:
-        await rows(change).execute(self._sql["reseal"], filesystem_id, secrets.key, secrets.data)
+    async def reseal(self, change: Change, filesystem: Filesystem, secrets: Secrets) -> None:
+        await rows(change).execute(self._sql["reseal"], filesystem.id, secrets.key, secrets.data)
 
     async def secret_keys(self, view: View) -> Mapping[str, int]:
         found = await rows(view).fetch(self._sql["secret_keys"])
-        return {row["secret_key"]: row["filesystems"] for row in found}
+        return {row["secret_key"]: row["things"] for row in found}
 
     async def remove(self, change: Change, filesystem_id: str) -> None:
         await rows(change).execute(self._sql["remove"], filesystem_id)

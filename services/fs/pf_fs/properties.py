@@ -124,19 +124,19 @@ def parted(kind: Kind, properties: Mapping[str, str]) -> tuple[dict[str, str], d
     return plain, {name: value for name, value in properties.items() if name in secret}
 
 
-def property_violations(kind: Kind, properties: Mapping[str, str]) -> Iterator[Violation]:
-    """The properties of a filesystem, secrets among them."""
+def property_violations(kind: Kind, properties: Mapping[str, str], of: str = "filesystem") -> Iterator[Violation]:
+    """The properties of a filesystem, or of something else with files elsewhere, secrets among them."""
     known = PROPERTIES[kind]
     for name, value in properties.items():
         if name not in known:
             words = f"has: {', '.join(known)}" if known else "has none"
-            yield Violation(field_of(name), f"is no property of a filesystem of kind {kind}, which {words}")
+            yield Violation(_field(of, name), f"is no property of a filesystem of kind {kind}, which {words}")
         elif wrong := known[name].judge(value):
-            yield Violation(field_of(name), wrong)
+            yield Violation(_field(of, name), wrong)
     for name in _NEEDED.get(kind, ()):
         if name not in properties:
-            yield Violation(field_of(name), "must be given")
-    yield from _pair_violations(properties)
+            yield Violation(_field(of, name), "must be given")
+    yield from _pair_violations(properties, of)
 
 
 def endpoint_host(value: str) -> Host | None:
@@ -182,12 +182,11 @@ def _hosts(words: str) -> Iterator[Host]:
             yield host
 
 
-def field_of(name: str) -> str:
-    """How a property is called in a message."""
-    return f"filesystem.properties.{name[:80]}"
+def _field(of: str, name: str) -> str:
+    return f"{of}.properties.{name[:80]}"
 
 
-def _pair_violations(properties: Mapping[str, str]) -> Iterator[Violation]:
+def _pair_violations(properties: Mapping[str, str], of: str) -> Iterator[Violation]:
     for one, other in (("accessKey", "secretKey"), ("secretKey", "accessKey"), ("sessionToken", "secretKey")):
         if one in properties and other not in properties:
-            yield Violation(field_of(other), f"must be given, because {one} is")
+            yield Violation(_field(of, other), f"must be given, because {one} is")

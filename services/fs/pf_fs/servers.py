@@ -7,8 +7,10 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 from paddleflow.problems import InvalidArgument, Overloaded, ServerNotAllowed, ServerUnusable, Violation
+from pf_backends.entries import Kind
 from pf_backends.errors import Malformed
 from pf_backends.port import Backend
 from pf_fs.domain import Opened
@@ -19,6 +21,8 @@ from pf_kit.fields import shown
 
 Opener = Callable[[str, Mapping[str, str]], Backend]
 """Opens the place of a URL with its properties, secrets among them. Raises Malformed."""
+
+T = TypeVar("T")
 
 THREADS = 16
 SHORTEST_SECRET = 4
@@ -46,10 +50,22 @@ class BackendServers:
         self._free = asyncio.Semaphore(THREADS)
 
     async def check(self, opened: Opened) -> None:
-        place = place_of(opened.url)
-        for each in called(place, opened.properties):
+        await self._asked(opened, lambda backend: backend.check())
+
+    async def is_occupied(self, opened: Opened, path: str) -> bool:
+        return await self._asked(opened, lambda backend: _is_occupied(backend, path))
+
+    async def _asked(self, opened: Opened, ask: Callable[[Backend], T]) -> T:
+        """What a server answers, if it may be asked."""
+        for each in called(place_of(opened.url), opened.properties):
             await self._require_allowed(each)
-        await self._asked(opened)
+        working = await self._begun(lambda: _answer(self._open, opened, ask))
+        try:
+            async with asyncio.timeout(self._patience.answer):
+                return await working
+        except TimeoutError:
+            late = f"{shown(opened.url)} did not answer within {self._patience.answer:g} s"
+            raise ServerUnusable(f"{late}; is the address right, and the server there?") from None
 
     async def _require_allowed(self, each: Called) -> None:
         for address in await self._addresses(each):
@@ -70,16 +86,7 @@ class BackendServers:
             raise ServerUnusable(f"no address is known of {shown(each.name)}") from None
         return [str(info[4][0]) for info in found]
 
-    async def _asked(self, opened: Opened) -> None:
-        working = await self._begun(lambda: _check(self._open, opened))
-        try:
-            async with asyncio.timeout(self._patience.answer):
-                await working
-        except TimeoutError:
-            late = f"{shown(opened.url)} did not answer within {self._patience.answer:g} s"
-            raise ServerUnusable(f"{late}; is the address right, and the server there?") from None
-
-    async def _begun(self, work: Callable[[], None]) -> asyncio.Future[None]:
+    async def _begun(self, work: Callable[[], T]) -> asyncio.Future[T]:
         """The work, as soon as a thread is free for it. Raises Overloaded if none is."""
         try:
             async with asyncio.timeout(self._patience.wait):
@@ -98,11 +105,11 @@ class BackendServers:
         return asyncio.wrap_future(thread)
 
 
-def _check(open_backend: Opener, opened: Opened) -> None:
+def _answer(open_backend: Opener, opened: Opened, ask: Callable[[Backend], T]) -> T:
     try:
         backend = open_backend(opened.url, {**opened.properties, **opened.secrets})
         try:
-            backend.check()
+            return ask(backend)
         finally:
             backend.close()
     except Malformed as error:
@@ -111,6 +118,15 @@ def _check(open_backend: Opener, opened: Opened) -> None:
     except OSError as error:
         words = _without_secrets(error.strerror or str(error) or type(error).__name__, opened)
         raise ServerUnusable(f"{shown(opened.url)} cannot be used: {words}") from None
+
+
+def _is_occupied(backend: Backend, path: str) -> bool:
+    try:
+        if backend.stat(path).kind is not Kind.FOLDER:
+            return True
+        return bool(backend.list(path, limit=1).entries)
+    except FileNotFoundError:
+        return False
 
 
 def _without_secrets(words: str, opened: Opened) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from pf_fs.domain import Filesystem, FilesystemFilter, Grant, GrantFilter, GrantKey, Secrets
@@ -39,10 +39,10 @@ class FilesystemStore(Protocol):
     async def update(self, change: Change, filesystem: Filesystem) -> None:
         """Keeps the properties, the secrets and the version of a filesystem that there is."""
 
-    async def sealed_otherwise(self, view: View, key: str, after: str, limit: int) -> Sequence[Filesystem]:
-        """Those with secrets that another key sealed, whose ids come after this one, by id."""
+    async def sealed_with(self, view: View, keys: Collection[str], limit: int) -> Sequence[Filesystem]:
+        """Some filesystems with secrets that one of these keys sealed."""
 
-    async def reseal(self, change: Change, filesystem_id: str, secrets: Secrets) -> None:
+    async def reseal(self, change: Change, filesystem: Filesystem, secrets: Secrets) -> None:
         """Keeps the same secrets, sealed with another key."""
 
     async def secret_keys(self, view: View) -> Mapping[str, int]:

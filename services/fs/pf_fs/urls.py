@@ -81,8 +81,10 @@ def place_of(url: str) -> Place:
 def host_of(text: str) -> Host | None:
     """The host that is meant by ``host``, ``host:port`` or ``[address]:port``; None if none is."""
     if text.startswith("["):
-        name, _, rest = text[1:].partition("]")
-        return _host(name, rest.removeprefix(":"), has_port=rest.startswith(":")) if rest[:1] in ("", ":") else None
+        name, bracket, rest = text[1:].partition("]")
+        if not bracket or rest[:1] not in ("", ":"):
+            return None
+        return _host(name, rest.removeprefix(":"), has_port=bool(rest))
     name, colon, port = text.partition(":")
     return _host(name, port, has_port=bool(colon))
 

@@ -50,6 +50,26 @@ class _FilesystemReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_File
     """There is nothing at the path."""
     FILESYSTEM_REASON_FILE_UNUSABLE: _FilesystemReason.ValueType  # 13
     """The file is of the wrong kind, or the machine does not permit what is asked."""
+    FILESYSTEM_REASON_SERVER_NOT_ALLOWED: _FilesystemReason.ValueType  # 14
+    """A server has an address that is not public, and that the administrator does not allow."""
+    FILESYSTEM_REASON_SERVER_UNUSABLE: _FilesystemReason.ValueType  # 15
+    """A server cannot be reached, or refuses what is asked of it."""
+    FILESYSTEM_REASON_SECRETS_UNREADABLE: _FilesystemReason.ValueType  # 16
+    """The service does not have the key that the secrets are sealed with."""
+    FILESYSTEM_REASON_FILESYSTEM_MOUNTED: _FilesystemReason.ValueType  # 17
+    """The filesystem is mounted."""
+    FILESYSTEM_REASON_TOO_MANY_MOUNTS: _FilesystemReason.ValueType  # 18
+    """The user has as many mounts of the filesystem as there may be."""
+    FILESYSTEM_REASON_FILESYSTEM_CACHE_NOT_FOUND: _FilesystemReason.ValueType  # 19
+    """Nothing was said about the cache of the filesystem."""
+    FILESYSTEM_REASON_LINK_NOT_FOUND: _FilesystemReason.ValueType  # 20
+    """There is no link at the path."""
+    FILESYSTEM_REASON_LINK_EXISTS: _FilesystemReason.ValueType  # 21
+    """There is a link at the path, above it or below it."""
+    FILESYSTEM_REASON_LINK_NOT_POSSIBLE: _FilesystemReason.ValueType  # 22
+    """No link can be at the path, or in the filesystem at all."""
+    FILESYSTEM_REASON_TOO_MANY_LINKS: _FilesystemReason.ValueType  # 23
+    """The filesystem has as many links as there may be."""
 
 class FilesystemReason(_FilesystemReason, metaclass=_FilesystemReasonEnumTypeWrapper):
     """FilesystemReason is why a call about filesystems failed."""
@@ -82,4 +102,24 @@ FILESYSTEM_REASON_FILE_NOT_FOUND: FilesystemReason.ValueType  # 12
 """There is nothing at the path."""
 FILESYSTEM_REASON_FILE_UNUSABLE: FilesystemReason.ValueType  # 13
 """The file is of the wrong kind, or the machine does not permit what is asked."""
+FILESYSTEM_REASON_SERVER_NOT_ALLOWED: FilesystemReason.ValueType  # 14
+"""A server has an address that is not public, and that the administrator does not allow."""
+FILESYSTEM_REASON_SERVER_UNUSABLE: FilesystemReason.ValueType  # 15
+"""A server cannot be reached, or refuses what is asked of it."""
+FILESYSTEM_REASON_SECRETS_UNREADABLE: FilesystemReason.ValueType  # 16
+"""The service does not have the key that the secrets are sealed with."""
+FILESYSTEM_REASON_FILESYSTEM_MOUNTED: FilesystemReason.ValueType  # 17
+"""The filesystem is mounted."""
+FILESYSTEM_REASON_TOO_MANY_MOUNTS: FilesystemReason.ValueType  # 18
+"""The user has as many mounts of the filesystem as there may be."""
+FILESYSTEM_REASON_FILESYSTEM_CACHE_NOT_FOUND: FilesystemReason.ValueType  # 19
+"""Nothing was said about the cache of the filesystem."""
+FILESYSTEM_REASON_LINK_NOT_FOUND: FilesystemReason.ValueType  # 20
+"""There is no link at the path."""
+FILESYSTEM_REASON_LINK_EXISTS: FilesystemReason.ValueType  # 21
+"""There is a link at the path, above it or below it."""
+FILESYSTEM_REASON_LINK_NOT_POSSIBLE: FilesystemReason.ValueType  # 22
+"""No link can be at the path, or in the filesystem at all."""
+FILESYSTEM_REASON_TOO_MANY_LINKS: FilesystemReason.ValueType  # 23
+"""The filesystem has as many links as there may be."""
 Global___FilesystemReason: _TypeAlias = FilesystemReason  # noqa: Y015

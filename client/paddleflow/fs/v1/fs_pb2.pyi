@@ -5,6 +5,7 @@ isort:skip_file
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -31,14 +32,57 @@ class _FilesystemKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Filesy
     """Not set."""
     FILESYSTEM_KIND_LOCAL: _FilesystemKind.ValueType  # 1
     """`local`: a folder of the machines, the same on each."""
+    FILESYSTEM_KIND_S3: _FilesystemKind.ValueType  # 2
+    """`s3`: a bucket, or a folder in one, of any server that speaks the protocol of Amazon S3."""
+    FILESYSTEM_KIND_BOS: _FilesystemKind.ValueType  # 3
+    """`bos`: the same of Baidu Object Storage."""
+    FILESYSTEM_KIND_HDFS: _FilesystemKind.ValueType  # 4
+    """`hdfs`: a folder of a Hadoop file system."""
+    FILESYSTEM_KIND_SFTP: _FilesystemKind.ValueType  # 5
+    """`sftp`: a folder of a machine, over SSH."""
+    FILESYSTEM_KIND_CFS: _FilesystemKind.ValueType  # 6
+    """`cfs`: a folder of a server of NFS, which the administrator has mounted on the machines."""
+    FILESYSTEM_KIND_GLUSTERFS: _FilesystemKind.ValueType  # 7
+    """`glusterfs`: a volume of Gluster, which the administrator has mounted on the machines."""
+    FILESYSTEM_KIND_AFS: _FilesystemKind.ValueType  # 8
+    """`afs`: a folder of AFS, which the administrator has mounted on the machines."""
 
 class FilesystemKind(_FilesystemKind, metaclass=_FilesystemKindEnumTypeWrapper):
-    """FilesystemKind is the kind of place where files lie."""
+    """FilesystemKind is the kind of place where files lie.
+
+    | kind | URL | properties |
+    |---|---|---|
+    | LOCAL | `local:///folder` | none |
+    | CFS | `cfs://host/path` | none |
+    | GLUSTERFS | `glusterfs://host:volume`, `glusterfs://host:volume/path` | none |
+    | AFS | `afs://host/path`, `afs://host:port/path` | `username`, `password` (secret) |
+    | S3 | `s3://bucket`, `s3://bucket/path` | `endpoint`, `region`, `accessKey`, `secretKey` (secret), `sessionToken` (secret), `s3ForcePathStyle`, `insecureSkipVerify`, `dirMode`, `fileMode` |
+    | BOS | `bos://bucket`, `bos://bucket/path` | those of S3, `sts`, `duration`, `acl` |
+    | HDFS | `hdfs://host:port/path`, `hdfs://host:port,host:port/path` | `user`, `group`, `dfs.namenode.address`, `blockSize`, `replication`; with Kerberos `kerberos.realm`, `kerberos.kdc`, `namenode.principal`, `principal`, `keytab.data` (secret, in base64), `data.transfer.protection` |
+    | SFTP | `sftp://host/path`, `sftp://host:port/path` | `user`, `password` (secret) |
+
+    `endpoint` is `host`, `host:port` or a URL of `http` or `https` with these. `insecureSkipVerify`, `s3ForcePathStyle` and `sts` are `true` or `false`, `dirMode` and `fileMode` octal, `duration` is 60 to 129600 seconds. With
+    `accessKey` goes `secretKey`; without both, S3 is read as everybody may.
+    """
 
 FILESYSTEM_KIND_UNSPECIFIED: FilesystemKind.ValueType  # 0
 """Not set."""
 FILESYSTEM_KIND_LOCAL: FilesystemKind.ValueType  # 1
 """`local`: a folder of the machines, the same on each."""
+FILESYSTEM_KIND_S3: FilesystemKind.ValueType  # 2
+"""`s3`: a bucket, or a folder in one, of any server that speaks the protocol of Amazon S3."""
+FILESYSTEM_KIND_BOS: FilesystemKind.ValueType  # 3
+"""`bos`: the same of Baidu Object Storage."""
+FILESYSTEM_KIND_HDFS: FilesystemKind.ValueType  # 4
+"""`hdfs`: a folder of a Hadoop file system."""
+FILESYSTEM_KIND_SFTP: FilesystemKind.ValueType  # 5
+"""`sftp`: a folder of a machine, over SSH."""
+FILESYSTEM_KIND_CFS: FilesystemKind.ValueType  # 6
+"""`cfs`: a folder of a server of NFS, which the administrator has mounted on the machines."""
+FILESYSTEM_KIND_GLUSTERFS: FilesystemKind.ValueType  # 7
+"""`glusterfs`: a volume of Gluster, which the administrator has mounted on the machines."""
+FILESYSTEM_KIND_AFS: FilesystemKind.ValueType  # 8
+"""`afs`: a folder of AFS, which the administrator has mounted on the machines."""
 Global___FilesystemKind: _TypeAlias = FilesystemKind  # noqa: Y015
 
 class _FilesystemAccess:
@@ -64,6 +108,30 @@ FILESYSTEM_ACCESS_READ: FilesystemAccess.ValueType  # 1
 FILESYSTEM_ACCESS_READ_WRITE: FilesystemAccess.ValueType  # 2
 """Read and write them."""
 Global___FilesystemAccess: _TypeAlias = FilesystemAccess  # noqa: Y015
+
+class _MetaDriver:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _MetaDriverEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_MetaDriver.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    META_DRIVER_UNSPECIFIED: _MetaDriver.ValueType  # 0
+    """As whoever mounts likes."""
+    META_DRIVER_MEMORY: _MetaDriver.ValueType  # 1
+    """In memory."""
+    META_DRIVER_DISK: _MetaDriver.ValueType  # 2
+    """On the disk, so that it is there for the next mount."""
+
+class MetaDriver(_MetaDriver, metaclass=_MetaDriverEnumTypeWrapper):
+    """MetaDriver is where what is known of files is kept."""
+
+META_DRIVER_UNSPECIFIED: MetaDriver.ValueType  # 0
+"""As whoever mounts likes."""
+META_DRIVER_MEMORY: MetaDriver.ValueType  # 1
+"""In memory."""
+META_DRIVER_DISK: MetaDriver.ValueType  # 2
+"""On the disk, so that it is there for the next mount."""
+Global___MetaDriver: _TypeAlias = MetaDriver  # noqa: Y015
 
 @_typing.final
 class Filesystem(_message.Message):
@@ -99,6 +167,7 @@ class Filesystem(_message.Message):
     KIND_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     ETAG_FIELD_NUMBER: _builtins.int
+    SECRET_PROPERTIES_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Output only. Identifies it: `fs-<owner>-<name>`."""
     owner: _builtins.str
@@ -106,18 +175,24 @@ class Filesystem(_message.Message):
     name: _builtins.str
     """Unique among the owner's: 1 to 63 letters, digits, `_` and `-`; at most 59 characters together with the owner's name."""
     url: _builtins.str
-    """Where the files lie, for example `local:///data/images`: an absolute path without `..`. Links in it are followed when the filesystem is made, and never again."""
+    """Where the files lie: see FilesystemKind. At most 4095 bytes, without `..`, `?`, `#` and control characters. For folders of the machines links in it are followed when the filesystem is made, and never
+    again. Never changes.
+    """
     kind: Global___FilesystemKind.ValueType
     """Output only. What kind of place the URL names."""
     etag: _builtins.str
-    """Output only. Changes with every change of the filesystem."""
+    """Changes with every change of the filesystem. In an update: the one it must still have; empty: any."""
     @_builtins.property
     def properties(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
-        """Settings of the kind. LOCAL has none."""
+        """Settings of the kind: see FilesystemKind. Secrets among them are only taken, never told."""
 
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp:
         """Output only. When it was made."""
+
+    @_builtins.property
+    def secret_properties(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Output only. The names of the properties that are secrets and set."""
 
     def __init__(
         self,
@@ -130,10 +205,11 @@ class Filesystem(_message.Message):
         kind: Global___FilesystemKind.ValueType = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
         etag: _builtins.str = ...,
+        secret_properties: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "etag", b"etag", "id", b"id", "kind", b"kind", "name", b"name", "owner", b"owner", "properties", b"properties", "url", b"url"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "etag", b"etag", "id", b"id", "kind", b"kind", "name", b"name", "owner", b"owner", "properties", b"properties", "secret_properties", b"secret_properties", "url", b"url"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -214,13 +290,31 @@ class Mount(_message.Message):
     FILESYSTEM_ID_FIELD_NUMBER: _builtins.int
     READ_ONLY_FIELD_NUMBER: _builtins.int
     LOCAL_FIELD_NUMBER: _builtins.int
+    REMOTE_FIELD_NUMBER: _builtins.int
+    ETAG_FIELD_NUMBER: _builtins.int
+    LINKS_FIELD_NUMBER: _builtins.int
+    CACHE_FIELD_NUMBER: _builtins.int
     filesystem_id: _builtins.str
     """The id of the filesystem."""
     read_only: _builtins.bool
     """True if the task must not be able to write. Whoever mounts sees to it."""
+    etag: _builtins.str
+    """Changes with every change of the filesystem: what was mounted with another one is out of date."""
     @_builtins.property
     def local(self) -> Global___LocalFolder:
         """A folder of the machine."""
+
+    @_builtins.property
+    def remote(self) -> Global___RemoteFolder:
+        """A folder behind a server."""
+
+    @_builtins.property
+    def links(self) -> _containers.RepeatedCompositeFieldContainer[Global___MountedLink]:
+        """Folders of the mount in which the files of other places are. None lies in another one, and none is the mount itself."""
+
+    @_builtins.property
+    def cache(self) -> Global___FilesystemCache:
+        """How what is read is kept. Not set: as whoever mounts likes."""
 
     def __init__(
         self,
@@ -228,16 +322,238 @@ class Mount(_message.Message):
         filesystem_id: _builtins.str = ...,
         read_only: _builtins.bool = ...,
         local: Global___LocalFolder | None = ...,
+        remote: Global___RemoteFolder | None = ...,
+        etag: _builtins.str = ...,
+        links: _abc.Iterable[Global___MountedLink] | None = ...,
+        cache: Global___FilesystemCache | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["local", b"local", "source", b"source"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cache", b"cache", "local", b"local", "remote", b"remote", "source", b"source"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["filesystem_id", b"filesystem_id", "local", b"local", "read_only", b"read_only", "source", b"source"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cache", b"cache", "etag", b"etag", "filesystem_id", b"filesystem_id", "links", b"links", "local", b"local", "read_only", b"read_only", "remote", b"remote", "source", b"source"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_source: _TypeAlias = _typing.Literal["local"]  # noqa: Y015
+    _WhichOneofReturnType_source: _TypeAlias = _typing.Literal["local", "remote"]  # noqa: Y015
     _WhichOneofArgType_source: _TypeAlias = _typing.Literal["source", b"source"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_source) -> _WhichOneofReturnType_source | None: ...
 
 Global___Mount: _TypeAlias = Mount  # noqa: Y015
+
+@_typing.final
+class MountedLink(_message.Message):
+    """MountedLink is a folder of a mount in which the files of another place are."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PATH_FIELD_NUMBER: _builtins.int
+    LOCAL_FIELD_NUMBER: _builtins.int
+    REMOTE_FIELD_NUMBER: _builtins.int
+    path: _builtins.str
+    """Where in the mount: a relative path without `..`."""
+    @_builtins.property
+    def local(self) -> Global___LocalFolder:
+        """A folder of the machine."""
+
+    @_builtins.property
+    def remote(self) -> Global___RemoteFolder:
+        """A folder behind a server."""
+
+    def __init__(
+        self,
+        *,
+        path: _builtins.str = ...,
+        local: Global___LocalFolder | None = ...,
+        remote: Global___RemoteFolder | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["local", b"local", "remote", b"remote", "source", b"source"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["local", b"local", "path", b"path", "remote", b"remote", "source", b"source"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_source: _TypeAlias = _typing.Literal["local", "remote"]  # noqa: Y015
+    _WhichOneofArgType_source: _TypeAlias = _typing.Literal["source", b"source"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_source) -> _WhichOneofReturnType_source | None: ...
+
+Global___MountedLink: _TypeAlias = MountedLink  # noqa: Y015
+
+@_typing.final
+class FilesystemCache(_message.Message):
+    """FilesystemCache says how those who mount a filesystem keep what they have read."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class NodeLabelsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class ExtraEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    FILESYSTEM_ID_FIELD_NUMBER: _builtins.int
+    FOLDERS_FIELD_NUMBER: _builtins.int
+    META_DRIVER_FIELD_NUMBER: _builtins.int
+    BLOCK_SIZE_FIELD_NUMBER: _builtins.int
+    SIZE_FIELD_NUMBER: _builtins.int
+    CLEAN_FIELD_NUMBER: _builtins.int
+    DEBUG_FIELD_NUMBER: _builtins.int
+    CPU_FIELD_NUMBER: _builtins.int
+    MEMORY_FIELD_NUMBER: _builtins.int
+    NODE_LABELS_FIELD_NUMBER: _builtins.int
+    EXTRA_FIELD_NUMBER: _builtins.int
+    filesystem_id: _builtins.str
+    """Output only. The filesystem's id."""
+    meta_driver: Global___MetaDriver.ValueType
+    """Where what is known of files is kept."""
+    block_size: _builtins.int
+    """Bytes that are fetched at once at least: a power of two from 64 KiB to 64 MiB; 0: as whoever mounts likes."""
+    size: _builtins.int
+    """Bytes that the cache of one machine may take; 0: as many as the disk allows."""
+    clean: _builtins.bool
+    """True if the cache is emptied when the mount ends; else it is there for the next one."""
+    debug: _builtins.bool
+    """True if whoever mounts logs each call."""
+    cpu: _builtins.int
+    """Thousandths of a core that the client of a mount may use; 0: any."""
+    memory: _builtins.int
+    """Bytes of memory that the client of a mount may use, at least 128 MiB; 0: as whoever mounts likes."""
+    @_builtins.property
+    def folders(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Folders of the machine for what is read, at most 16 absolute paths without `..`; none: as whoever mounts likes."""
+
+    @_builtins.property
+    def node_labels(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Labels of machines that are better for tasks with this filesystem, at most 64."""
+
+    @_builtins.property
+    def extra(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """More options for whoever mounts, at most 64. Which there are is its business."""
+
+    def __init__(
+        self,
+        *,
+        filesystem_id: _builtins.str = ...,
+        folders: _abc.Iterable[_builtins.str] | None = ...,
+        meta_driver: Global___MetaDriver.ValueType = ...,
+        block_size: _builtins.int = ...,
+        size: _builtins.int = ...,
+        clean: _builtins.bool = ...,
+        debug: _builtins.bool = ...,
+        cpu: _builtins.int = ...,
+        memory: _builtins.int = ...,
+        node_labels: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        extra: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["block_size", b"block_size", "clean", b"clean", "cpu", b"cpu", "debug", b"debug", "extra", b"extra", "filesystem_id", b"filesystem_id", "folders", b"folders", "memory", b"memory", "meta_driver", b"meta_driver", "node_labels", b"node_labels", "size", b"size"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FilesystemCache: _TypeAlias = FilesystemCache  # noqa: Y015
+
+@_typing.final
+class RemoteFolder(_message.Message):
+    """RemoteFolder is a folder behind a server, and what opens it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class PropertiesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
+    class SecretsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    URL_FIELD_NUMBER: _builtins.int
+    PROPERTIES_FIELD_NUMBER: _builtins.int
+    SECRETS_FIELD_NUMBER: _builtins.int
+    url: _builtins.str
+    """The URL of the folder: that of the filesystem, with `sub_path` at its end."""
+    @_builtins.property
+    def properties(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """The properties of the filesystem that are no secrets."""
+
+    @_builtins.property
+    def secrets(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Those that are secrets."""
+
+    def __init__(
+        self,
+        *,
+        url: _builtins.str = ...,
+        properties: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        secrets: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["properties", b"properties", "secrets", b"secrets", "url", b"url"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RemoteFolder: _TypeAlias = RemoteFolder  # noqa: Y015
 
 @_typing.final
 class LocalFolder(_message.Message):
@@ -432,6 +748,66 @@ class ListFilesystemsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListFilesystemsResponse: _TypeAlias = ListFilesystemsResponse  # noqa: Y015
+
+@_typing.final
+class UpdateFilesystemRequest(_message.Message):
+    """Asks to change a filesystem."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FILESYSTEM_FIELD_NUMBER: _builtins.int
+    UPDATE_MASK_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """Makes a retry safe: at most 64 characters, unique to this request."""
+    @_builtins.property
+    def filesystem(self) -> Global___Filesystem:
+        """The filesystem's id, or its owner and name (a name without an owner is the caller's); the new values; and (optional) the etag it must still have."""
+
+    @_builtins.property
+    def update_mask(self) -> _field_mask_pb2.FieldMask:
+        """Which fields to take from `filesystem`: `properties`, or single ones as in `properties.secretKey`, which are removed if they are absent. As a whole, `properties` takes the place of all that are no
+        secrets; a secret stays unless it is given anew.
+        """
+
+    def __init__(
+        self,
+        *,
+        filesystem: Global___Filesystem | None = ...,
+        update_mask: _field_mask_pb2.FieldMask | None = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["filesystem", b"filesystem", "update_mask", b"update_mask"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["filesystem", b"filesystem", "request_id", b"request_id", "update_mask", b"update_mask"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UpdateFilesystemRequest: _TypeAlias = UpdateFilesystemRequest  # noqa: Y015
+
+@_typing.final
+class UpdateFilesystemResponse(_message.Message):
+    """The filesystem changed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FILESYSTEM_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def filesystem(self) -> Global___Filesystem:
+        """The filesystem after the change."""
+
+    def __init__(
+        self,
+        *,
+        filesystem: Global___Filesystem | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["filesystem", b"filesystem"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["filesystem", b"filesystem"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UpdateFilesystemResponse: _TypeAlias = UpdateFilesystemResponse  # noqa: Y015
 
 @_typing.final
 class DeleteFilesystemRequest(_message.Message):
@@ -657,7 +1033,7 @@ Global___ListFilesystemGrantsResponse: _TypeAlias = ListFilesystemGrantsResponse
 
 @_typing.final
 class DescribeMountRequest(_message.Message):
-    """Asks how to mount a filesystem for a task of the user in whose name the service calls."""
+    """Asks how to mount a filesystem for a task of the user who calls, or in whose name a service calls."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -696,7 +1072,7 @@ class DescribeMountResponse(_message.Message):
     MOUNT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def mount(self) -> Global___Mount:
-        """The mount, for this one task."""
+        """The mount, for this one task. It may hold secrets."""
 
     def __init__(
         self,

@@ -31,8 +31,11 @@ class FilesystemServiceStub(object):
     A filesystem belongs to one user, who may share it with others, for reading or also for writing. It is called by its id, or by its owner and its name. A name alone is the caller's own
     filesystem; GetFilesystem and DescribeMount look for one that is shared with the caller if there is no own. Root may do everything.
 
-    Served at the moment are filesystems of kind LOCAL: folders of the machines. Root makes them of any folder that is not forbidden, users only of those that lie in or below the folders that
-    the administrator has set aside for them.
+    Some kinds are folders of the machines: LOCAL, and those that an administrator mounts there: CFS, GLUSTERFS, AFS. Root makes them of any folder that is not forbidden, users only of those that
+    lie in or below the folders that the administrator has set aside for them. The others lie behind servers: S3, BOS, HDFS, SFTP. Their servers must have public addresses, unless the administrator
+    allows others.
+
+    Some properties are secrets. They are sealed before they are kept, and never told again, but by DescribeMount.
     """
 
     def __init__(self, channel):
@@ -55,6 +58,11 @@ class FilesystemServiceStub(object):
                 '/paddleflow.fs.v1.FilesystemService/ListFilesystems',
                 request_serializer=paddleflow_dot_fs_dot_v1_dot_fs__pb2.ListFilesystemsRequest.SerializeToString,
                 response_deserializer=paddleflow_dot_fs_dot_v1_dot_fs__pb2.ListFilesystemsResponse.FromString,
+                _registered_method=True)
+        self.UpdateFilesystem = channel.unary_unary(
+                '/paddleflow.fs.v1.FilesystemService/UpdateFilesystem',
+                request_serializer=paddleflow_dot_fs_dot_v1_dot_fs__pb2.UpdateFilesystemRequest.SerializeToString,
+                response_deserializer=paddleflow_dot_fs_dot_v1_dot_fs__pb2.UpdateFilesystemResponse.FromString,
                 _registered_method=True)
         self.DeleteFilesystem = channel.unary_unary(
                 '/paddleflow.fs.v1.FilesystemService/DeleteFilesystem',
@@ -94,8 +102,11 @@ class FilesystemServiceServicer(object):
     A filesystem belongs to one user, who may share it with others, for reading or also for writing. It is called by its id, or by its owner and its name. A name alone is the caller's own
     filesystem; GetFilesystem and DescribeMount look for one that is shared with the caller if there is no own. Root may do everything.
 
-    Served at the moment are filesystems of kind LOCAL: folders of the machines. Root makes them of any folder that is not forbidden, users only of those that lie in or below the folders that
-    the administrator has set aside for them.
+    Some kinds are folders of the machines: LOCAL, and those that an administrator mounts there: CFS, GLUSTERFS, AFS. Root makes them of any folder that is not forbidden, users only of those that
+    lie in or below the folders that the administrator has set aside for them. The others lie behind servers: S3, BOS, HDFS, SFTP. Their servers must have public addresses, unless the administrator
+    allows others.
+
+    Some properties are secrets. They are sealed before they are kept, and never told again, but by DescribeMount.
     """
 
     def CreateFilesystem(self, request, context):
@@ -109,7 +120,11 @@ class FilesystemServiceServicer(object):
         | no user of the name `owner` | NOT_FOUND | USER_NOT_FOUND | – |
         | the owner has a filesystem of this name | ALREADY_EXISTS | FILESYSTEM_EXISTS | choose another name |
         | the folder is forbidden, or not one of those for users | PERMISSION_DENIED | FOLDER_NOT_ALLOWED | use another, or ask root |
-        | the folder does not exist, is none, or cannot be reached | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
+        | the folder does not exist, is none, or cannot be reached; what the URL names is mounted nowhere | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
+        | a server has an address that is not public | PERMISSION_DENIED | SERVER_NOT_ALLOWED | use another, or ask the administrator |
+        | a server cannot be reached, or refuses; the message has its own words | FAILED_PRECONDITION | SERVER_UNUSABLE | mend the URL or the properties |
+        | too many servers are being asked | RESOURCE_EXHAUSTED | OVERLOADED | try again |
+        | there are secrets, and the service has no key to seal them with | FAILED_PRECONDITION | SECRETS_UNREADABLE | ask the administrator |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -141,8 +156,26 @@ class FilesystemServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def UpdateFilesystem(self, request, context):
+        """UpdateFilesystem changes the properties named in `update_mask`; for the owner and root. What is mounted already goes on with the old ones. Idempotent with `request_id`.
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | a field is malformed, or `update_mask` names what cannot be changed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+        | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
+        | the caller is neither its owner nor root | PERMISSION_DENIED | PERMISSION_DENIED | – |
+        | changed since `etag`, or just now | ABORTED | ETAG_MISMATCH | read again |
+        | a server has an address that is not public | PERMISSION_DENIED | SERVER_NOT_ALLOWED | use another, or ask the administrator |
+        | a server cannot be reached, or refuses; the message has its own words | FAILED_PRECONDITION | SERVER_UNUSABLE | mend the properties |
+        | too many servers are being asked | RESOURCE_EXHAUSTED | OVERLOADED | try again |
+        | the service has no key for the secrets | FAILED_PRECONDITION | SECRETS_UNREADABLE | ask the administrator, or give all secrets anew |
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def DeleteFilesystem(self, request, context):
-        """DeleteFilesystem removes a filesystem and the grants on it; the files stay as they are. For its owner and root. Idempotent with `request_id`.
+        """DeleteFilesystem removes a filesystem, its links and the grants on it; the files stay as they are. For its owner and root. Idempotent with `request_id`.
 
         | condition | code | reason | what to do |
         |---|---|---|---|
@@ -150,6 +183,7 @@ class FilesystemServiceServicer(object):
         | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
         | the caller is neither its owner nor root | PERMISSION_DENIED | PERMISSION_DENIED | – |
         | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
+        | it is mounted | FAILED_PRECONDITION | FILESYSTEM_MOUNTED | end the mounts that the message names |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -198,8 +232,11 @@ class FilesystemServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def DescribeMount(self, request, context):
-        """DescribeMount tells a service how to mount a filesystem, or a folder in it, for one task of the user in whose name it calls. Everything is looked at anew: grants, rules and the folder
-        itself. So an answer is good for the start of that task and must not be kept for another one. Idempotent.
+        """DescribeMount tells how to mount a filesystem, or a folder in it, for one task of a user. A service calls in the name of that user, a user for itself. Everything is looked at anew: grants, rules and
+        the folder itself. So an answer is good for the start of that task and must not be kept for another one. It may hold secrets: keep it in memory, out of logs, arguments and files that others read.
+        Idempotent.
+
+        A user who may only read is told no secrets, since whoever has them can write too. Services are told, and see to it that the task only reads.
 
         | condition | code | reason | what to do |
         |---|---|---|---|
@@ -207,10 +244,11 @@ class FilesystemServiceServicer(object):
         | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
         | neither the user's nor shared with it | PERMISSION_DENIED | FILESYSTEM_NOT_GRANTED | ask its owner or root for a grant |
         | several of this name are shared with the user, and none is its own | FAILED_PRECONDITION | FILESYSTEM_AMBIGUOUS | name the owner too |
-        | it is shared for reading, and writing is asked for | PERMISSION_DENIED | FILESYSTEM_READ_ONLY | ask with `read_only` |
+        | it is shared for reading, and writing is asked for; or it has secrets, and the user itself asks | PERMISSION_DENIED | FILESYSTEM_READ_ONLY | ask with `read_only`; else ask the owner for a grant |
         | the folder is forbidden by now, or not one of those for users | PERMISSION_DENIED | FOLDER_NOT_ALLOWED | ask root |
         | the folder was replaced by a link, or `sub_path` leads out of it | PERMISSION_DENIED | PATH_ESCAPES | – |
-        | the folder does not exist, is none, or cannot be reached | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
+        | the folder does not exist, is none, or cannot be reached; what the URL names is mounted nowhere | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
+        | the service has no key for the secrets | FAILED_PRECONDITION | SECRETS_UNREADABLE | ask the administrator, or give all secrets anew |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -249,6 +287,11 @@ def add_FilesystemServiceServicer_to_server(servicer, server):
                     servicer.ListFilesystems,
                     request_deserializer=paddleflow_dot_fs_dot_v1_dot_fs__pb2.ListFilesystemsRequest.FromString,
                     response_serializer=paddleflow_dot_fs_dot_v1_dot_fs__pb2.ListFilesystemsResponse.SerializeToString,
+            ),
+            'UpdateFilesystem': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateFilesystem,
+                    request_deserializer=paddleflow_dot_fs_dot_v1_dot_fs__pb2.UpdateFilesystemRequest.FromString,
+                    response_serializer=paddleflow_dot_fs_dot_v1_dot_fs__pb2.UpdateFilesystemResponse.SerializeToString,
             ),
             'DeleteFilesystem': grpc.unary_unary_rpc_method_handler(
                     servicer.DeleteFilesystem,
@@ -294,8 +337,11 @@ class FilesystemService(object):
     A filesystem belongs to one user, who may share it with others, for reading or also for writing. It is called by its id, or by its owner and its name. A name alone is the caller's own
     filesystem; GetFilesystem and DescribeMount look for one that is shared with the caller if there is no own. Root may do everything.
 
-    Served at the moment are filesystems of kind LOCAL: folders of the machines. Root makes them of any folder that is not forbidden, users only of those that lie in or below the folders that
-    the administrator has set aside for them.
+    Some kinds are folders of the machines: LOCAL, and those that an administrator mounts there: CFS, GLUSTERFS, AFS. Root makes them of any folder that is not forbidden, users only of those that
+    lie in or below the folders that the administrator has set aside for them. The others lie behind servers: S3, BOS, HDFS, SFTP. Their servers must have public addresses, unless the administrator
+    allows others.
+
+    Some properties are secrets. They are sealed before they are kept, and never told again, but by DescribeMount.
     """
 
     @staticmethod
@@ -369,6 +415,33 @@ class FilesystemService(object):
             '/paddleflow.fs.v1.FilesystemService/ListFilesystems',
             paddleflow_dot_fs_dot_v1_dot_fs__pb2.ListFilesystemsRequest.SerializeToString,
             paddleflow_dot_fs_dot_v1_dot_fs__pb2.ListFilesystemsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpdateFilesystem(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/paddleflow.fs.v1.FilesystemService/UpdateFilesystem',
+            paddleflow_dot_fs_dot_v1_dot_fs__pb2.UpdateFilesystemRequest.SerializeToString,
+            paddleflow_dot_fs_dot_v1_dot_fs__pb2.UpdateFilesystemResponse.FromString,
             options,
             channel_credentials,
             insecure,

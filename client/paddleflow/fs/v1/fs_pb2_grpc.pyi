@@ -32,8 +32,11 @@ class FilesystemServiceStub:
     A filesystem belongs to one user, who may share it with others, for reading or also for writing. It is called by its id, or by its owner and its name. A name alone is the caller's own
     filesystem; GetFilesystem and DescribeMount look for one that is shared with the caller if there is no own. Root may do everything.
 
-    Served at the moment are filesystems of kind LOCAL: folders of the machines. Root makes them of any folder that is not forbidden, users only of those that lie in or below the folders that
-    the administrator has set aside for them.
+    Some kinds are folders of the machines: LOCAL, and those that an administrator mounts there: CFS, GLUSTERFS, AFS. Root makes them of any folder that is not forbidden, users only of those that
+    lie in or below the folders that the administrator has set aside for them. The others lie behind servers: S3, BOS, HDFS, SFTP. Their servers must have public addresses, unless the administrator
+    allows others.
+
+    Some properties are secrets. They are sealed before they are kept, and never told again, but by DescribeMount.
     """
 
     @_typing.overload
@@ -51,7 +54,11 @@ class FilesystemServiceStub:
     | no user of the name `owner` | NOT_FOUND | USER_NOT_FOUND | – |
     | the owner has a filesystem of this name | ALREADY_EXISTS | FILESYSTEM_EXISTS | choose another name |
     | the folder is forbidden, or not one of those for users | PERMISSION_DENIED | FOLDER_NOT_ALLOWED | use another, or ask root |
-    | the folder does not exist, is none, or cannot be reached | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
+    | the folder does not exist, is none, or cannot be reached; what the URL names is mounted nowhere | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
+    | a server has an address that is not public | PERMISSION_DENIED | SERVER_NOT_ALLOWED | use another, or ask the administrator |
+    | a server cannot be reached, or refuses; the message has its own words | FAILED_PRECONDITION | SERVER_UNUSABLE | mend the URL or the properties |
+    | too many servers are being asked | RESOURCE_EXHAUSTED | OVERLOADED | try again |
+    | there are secrets, and the service has no key to seal them with | FAILED_PRECONDITION | SECRETS_UNREADABLE | ask the administrator |
     """
     GetFilesystem: _grpc.UnaryUnaryMultiCallable[_fs_pb2.GetFilesystemRequest, _fs_pb2.GetFilesystemResponse]
     """GetFilesystem returns one filesystem. Idempotent.
@@ -71,8 +78,22 @@ class FilesystemServiceStub:
     | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
     | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
     """
+    UpdateFilesystem: _grpc.UnaryUnaryMultiCallable[_fs_pb2.UpdateFilesystemRequest, _fs_pb2.UpdateFilesystemResponse]
+    """UpdateFilesystem changes the properties named in `update_mask`; for the owner and root. What is mounted already goes on with the old ones. Idempotent with `request_id`.
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | a field is malformed, or `update_mask` names what cannot be changed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+    | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
+    | the caller is neither its owner nor root | PERMISSION_DENIED | PERMISSION_DENIED | – |
+    | changed since `etag`, or just now | ABORTED | ETAG_MISMATCH | read again |
+    | a server has an address that is not public | PERMISSION_DENIED | SERVER_NOT_ALLOWED | use another, or ask the administrator |
+    | a server cannot be reached, or refuses; the message has its own words | FAILED_PRECONDITION | SERVER_UNUSABLE | mend the properties |
+    | too many servers are being asked | RESOURCE_EXHAUSTED | OVERLOADED | try again |
+    | the service has no key for the secrets | FAILED_PRECONDITION | SECRETS_UNREADABLE | ask the administrator, or give all secrets anew |
+    """
     DeleteFilesystem: _grpc.UnaryUnaryMultiCallable[_fs_pb2.DeleteFilesystemRequest, _fs_pb2.DeleteFilesystemResponse]
-    """DeleteFilesystem removes a filesystem and the grants on it; the files stay as they are. For its owner and root. Idempotent with `request_id`.
+    """DeleteFilesystem removes a filesystem, its links and the grants on it; the files stay as they are. For its owner and root. Idempotent with `request_id`.
 
     | condition | code | reason | what to do |
     |---|---|---|---|
@@ -80,6 +101,7 @@ class FilesystemServiceStub:
     | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
     | the caller is neither its owner nor root | PERMISSION_DENIED | PERMISSION_DENIED | – |
     | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
+    | it is mounted | FAILED_PRECONDITION | FILESYSTEM_MOUNTED | end the mounts that the message names |
     """
     GrantFilesystem: _grpc.UnaryUnaryMultiCallable[_fs_pb2.GrantFilesystemRequest, _fs_pb2.GrantFilesystemResponse]
     """GrantFilesystem shares a filesystem with a user. A second grant to the same user takes the place of the first. For its owner and root. Idempotent.
@@ -112,8 +134,11 @@ class FilesystemServiceStub:
     | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
     """
     DescribeMount: _grpc.UnaryUnaryMultiCallable[_fs_pb2.DescribeMountRequest, _fs_pb2.DescribeMountResponse]
-    """DescribeMount tells a service how to mount a filesystem, or a folder in it, for one task of the user in whose name it calls. Everything is looked at anew: grants, rules and the folder
-    itself. So an answer is good for the start of that task and must not be kept for another one. Idempotent.
+    """DescribeMount tells how to mount a filesystem, or a folder in it, for one task of a user. A service calls in the name of that user, a user for itself. Everything is looked at anew: grants, rules and
+    the folder itself. So an answer is good for the start of that task and must not be kept for another one. It may hold secrets: keep it in memory, out of logs, arguments and files that others read.
+    Idempotent.
+
+    A user who may only read is told no secrets, since whoever has them can write too. Services are told, and see to it that the task only reads.
 
     | condition | code | reason | what to do |
     |---|---|---|---|
@@ -121,10 +146,11 @@ class FilesystemServiceStub:
     | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
     | neither the user's nor shared with it | PERMISSION_DENIED | FILESYSTEM_NOT_GRANTED | ask its owner or root for a grant |
     | several of this name are shared with the user, and none is its own | FAILED_PRECONDITION | FILESYSTEM_AMBIGUOUS | name the owner too |
-    | it is shared for reading, and writing is asked for | PERMISSION_DENIED | FILESYSTEM_READ_ONLY | ask with `read_only` |
+    | it is shared for reading, and writing is asked for; or it has secrets, and the user itself asks | PERMISSION_DENIED | FILESYSTEM_READ_ONLY | ask with `read_only`; else ask the owner for a grant |
     | the folder is forbidden by now, or not one of those for users | PERMISSION_DENIED | FOLDER_NOT_ALLOWED | ask root |
     | the folder was replaced by a link, or `sub_path` leads out of it | PERMISSION_DENIED | PATH_ESCAPES | – |
-    | the folder does not exist, is none, or cannot be reached | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
+    | the folder does not exist, is none, or cannot be reached; what the URL names is mounted nowhere | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
+    | the service has no key for the secrets | FAILED_PRECONDITION | SECRETS_UNREADABLE | ask the administrator, or give all secrets anew |
     """
     WatchFilesystems: _grpc.UnaryStreamMultiCallable[_fs_pb2.WatchFilesystemsRequest, _fs_pb2.WatchFilesystemsResponse]
     """WatchFilesystems streams the filesystems that the caller may see, then every change of them. See QueueService.WatchQueues for how a watch behaves. A filesystem that is shared with the
@@ -146,8 +172,11 @@ class FilesystemServiceAsyncStub(FilesystemServiceStub):
     A filesystem belongs to one user, who may share it with others, for reading or also for writing. It is called by its id, or by its owner and its name. A name alone is the caller's own
     filesystem; GetFilesystem and DescribeMount look for one that is shared with the caller if there is no own. Root may do everything.
 
-    Served at the moment are filesystems of kind LOCAL: folders of the machines. Root makes them of any folder that is not forbidden, users only of those that lie in or below the folders that
-    the administrator has set aside for them.
+    Some kinds are folders of the machines: LOCAL, and those that an administrator mounts there: CFS, GLUSTERFS, AFS. Root makes them of any folder that is not forbidden, users only of those that
+    lie in or below the folders that the administrator has set aside for them. The others lie behind servers: S3, BOS, HDFS, SFTP. Their servers must have public addresses, unless the administrator
+    allows others.
+
+    Some properties are secrets. They are sealed before they are kept, and never told again, but by DescribeMount.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -162,7 +191,11 @@ class FilesystemServiceAsyncStub(FilesystemServiceStub):
     | no user of the name `owner` | NOT_FOUND | USER_NOT_FOUND | – |
     | the owner has a filesystem of this name | ALREADY_EXISTS | FILESYSTEM_EXISTS | choose another name |
     | the folder is forbidden, or not one of those for users | PERMISSION_DENIED | FOLDER_NOT_ALLOWED | use another, or ask root |
-    | the folder does not exist, is none, or cannot be reached | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
+    | the folder does not exist, is none, or cannot be reached; what the URL names is mounted nowhere | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
+    | a server has an address that is not public | PERMISSION_DENIED | SERVER_NOT_ALLOWED | use another, or ask the administrator |
+    | a server cannot be reached, or refuses; the message has its own words | FAILED_PRECONDITION | SERVER_UNUSABLE | mend the URL or the properties |
+    | too many servers are being asked | RESOURCE_EXHAUSTED | OVERLOADED | try again |
+    | there are secrets, and the service has no key to seal them with | FAILED_PRECONDITION | SECRETS_UNREADABLE | ask the administrator |
     """
     GetFilesystem: _aio.UnaryUnaryMultiCallable[_fs_pb2.GetFilesystemRequest, _fs_pb2.GetFilesystemResponse]  # type: ignore[assignment]
     """GetFilesystem returns one filesystem. Idempotent.
@@ -182,8 +215,22 @@ class FilesystemServiceAsyncStub(FilesystemServiceStub):
     | a filter or `page_size` is malformed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
     | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
     """
+    UpdateFilesystem: _aio.UnaryUnaryMultiCallable[_fs_pb2.UpdateFilesystemRequest, _fs_pb2.UpdateFilesystemResponse]  # type: ignore[assignment]
+    """UpdateFilesystem changes the properties named in `update_mask`; for the owner and root. What is mounted already goes on with the old ones. Idempotent with `request_id`.
+
+    | condition | code | reason | what to do |
+    |---|---|---|---|
+    | a field is malformed, or `update_mask` names what cannot be changed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+    | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
+    | the caller is neither its owner nor root | PERMISSION_DENIED | PERMISSION_DENIED | – |
+    | changed since `etag`, or just now | ABORTED | ETAG_MISMATCH | read again |
+    | a server has an address that is not public | PERMISSION_DENIED | SERVER_NOT_ALLOWED | use another, or ask the administrator |
+    | a server cannot be reached, or refuses; the message has its own words | FAILED_PRECONDITION | SERVER_UNUSABLE | mend the properties |
+    | too many servers are being asked | RESOURCE_EXHAUSTED | OVERLOADED | try again |
+    | the service has no key for the secrets | FAILED_PRECONDITION | SECRETS_UNREADABLE | ask the administrator, or give all secrets anew |
+    """
     DeleteFilesystem: _aio.UnaryUnaryMultiCallable[_fs_pb2.DeleteFilesystemRequest, _fs_pb2.DeleteFilesystemResponse]  # type: ignore[assignment]
-    """DeleteFilesystem removes a filesystem and the grants on it; the files stay as they are. For its owner and root. Idempotent with `request_id`.
+    """DeleteFilesystem removes a filesystem, its links and the grants on it; the files stay as they are. For its owner and root. Idempotent with `request_id`.
 
     | condition | code | reason | what to do |
     |---|---|---|---|
@@ -191,6 +238,7 @@ class FilesystemServiceAsyncStub(FilesystemServiceStub):
     | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
     | the caller is neither its owner nor root | PERMISSION_DENIED | PERMISSION_DENIED | – |
     | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
+    | it is mounted | FAILED_PRECONDITION | FILESYSTEM_MOUNTED | end the mounts that the message names |
     """
     GrantFilesystem: _aio.UnaryUnaryMultiCallable[_fs_pb2.GrantFilesystemRequest, _fs_pb2.GrantFilesystemResponse]  # type: ignore[assignment]
     """GrantFilesystem shares a filesystem with a user. A second grant to the same user takes the place of the first. For its owner and root. Idempotent.
@@ -223,8 +271,11 @@ class FilesystemServiceAsyncStub(FilesystemServiceStub):
     | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
     """
     DescribeMount: _aio.UnaryUnaryMultiCallable[_fs_pb2.DescribeMountRequest, _fs_pb2.DescribeMountResponse]  # type: ignore[assignment]
-    """DescribeMount tells a service how to mount a filesystem, or a folder in it, for one task of the user in whose name it calls. Everything is looked at anew: grants, rules and the folder
-    itself. So an answer is good for the start of that task and must not be kept for another one. Idempotent.
+    """DescribeMount tells how to mount a filesystem, or a folder in it, for one task of a user. A service calls in the name of that user, a user for itself. Everything is looked at anew: grants, rules and
+    the folder itself. So an answer is good for the start of that task and must not be kept for another one. It may hold secrets: keep it in memory, out of logs, arguments and files that others read.
+    Idempotent.
+
+    A user who may only read is told no secrets, since whoever has them can write too. Services are told, and see to it that the task only reads.
 
     | condition | code | reason | what to do |
     |---|---|---|---|
@@ -232,10 +283,11 @@ class FilesystemServiceAsyncStub(FilesystemServiceStub):
     | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
     | neither the user's nor shared with it | PERMISSION_DENIED | FILESYSTEM_NOT_GRANTED | ask its owner or root for a grant |
     | several of this name are shared with the user, and none is its own | FAILED_PRECONDITION | FILESYSTEM_AMBIGUOUS | name the owner too |
-    | it is shared for reading, and writing is asked for | PERMISSION_DENIED | FILESYSTEM_READ_ONLY | ask with `read_only` |
+    | it is shared for reading, and writing is asked for; or it has secrets, and the user itself asks | PERMISSION_DENIED | FILESYSTEM_READ_ONLY | ask with `read_only`; else ask the owner for a grant |
     | the folder is forbidden by now, or not one of those for users | PERMISSION_DENIED | FOLDER_NOT_ALLOWED | ask root |
     | the folder was replaced by a link, or `sub_path` leads out of it | PERMISSION_DENIED | PATH_ESCAPES | – |
-    | the folder does not exist, is none, or cannot be reached | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
+    | the folder does not exist, is none, or cannot be reached; what the URL names is mounted nowhere | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
+    | the service has no key for the secrets | FAILED_PRECONDITION | SECRETS_UNREADABLE | ask the administrator, or give all secrets anew |
     """
     WatchFilesystems: _aio.UnaryStreamMultiCallable[_fs_pb2.WatchFilesystemsRequest, _fs_pb2.WatchFilesystemsResponse]  # type: ignore[assignment]
     """WatchFilesystems streams the filesystems that the caller may see, then every change of them. See QueueService.WatchQueues for how a watch behaves. A filesystem that is shared with the
@@ -256,8 +308,11 @@ class FilesystemServiceServicer(metaclass=_abc_1.ABCMeta):
     A filesystem belongs to one user, who may share it with others, for reading or also for writing. It is called by its id, or by its owner and its name. A name alone is the caller's own
     filesystem; GetFilesystem and DescribeMount look for one that is shared with the caller if there is no own. Root may do everything.
 
-    Served at the moment are filesystems of kind LOCAL: folders of the machines. Root makes them of any folder that is not forbidden, users only of those that lie in or below the folders that
-    the administrator has set aside for them.
+    Some kinds are folders of the machines: LOCAL, and those that an administrator mounts there: CFS, GLUSTERFS, AFS. Root makes them of any folder that is not forbidden, users only of those that
+    lie in or below the folders that the administrator has set aside for them. The others lie behind servers: S3, BOS, HDFS, SFTP. Their servers must have public addresses, unless the administrator
+    allows others.
+
+    Some properties are secrets. They are sealed before they are kept, and never told again, but by DescribeMount.
     """
 
     @_abc_1.abstractmethod
@@ -276,7 +331,11 @@ class FilesystemServiceServicer(metaclass=_abc_1.ABCMeta):
         | no user of the name `owner` | NOT_FOUND | USER_NOT_FOUND | – |
         | the owner has a filesystem of this name | ALREADY_EXISTS | FILESYSTEM_EXISTS | choose another name |
         | the folder is forbidden, or not one of those for users | PERMISSION_DENIED | FOLDER_NOT_ALLOWED | use another, or ask root |
-        | the folder does not exist, is none, or cannot be reached | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
+        | the folder does not exist, is none, or cannot be reached; what the URL names is mounted nowhere | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
+        | a server has an address that is not public | PERMISSION_DENIED | SERVER_NOT_ALLOWED | use another, or ask the administrator |
+        | a server cannot be reached, or refuses; the message has its own words | FAILED_PRECONDITION | SERVER_UNUSABLE | mend the URL or the properties |
+        | too many servers are being asked | RESOURCE_EXHAUSTED | OVERLOADED | try again |
+        | there are secrets, and the service has no key to seal them with | FAILED_PRECONDITION | SECRETS_UNREADABLE | ask the administrator |
         """
 
     @_abc_1.abstractmethod
@@ -310,12 +369,32 @@ class FilesystemServiceServicer(metaclass=_abc_1.ABCMeta):
         """
 
     @_abc_1.abstractmethod
+    def UpdateFilesystem(
+        self,
+        request: _fs_pb2.UpdateFilesystemRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_fs_pb2.UpdateFilesystemResponse, _abc.Awaitable[_fs_pb2.UpdateFilesystemResponse]]:
+        """UpdateFilesystem changes the properties named in `update_mask`; for the owner and root. What is mounted already goes on with the old ones. Idempotent with `request_id`.
+
+        | condition | code | reason | what to do |
+        |---|---|---|---|
+        | a field is malformed, or `update_mask` names what cannot be changed | INVALID_ARGUMENT | INVALID_ARGUMENT | mend the fields named in BadRequest |
+        | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
+        | the caller is neither its owner nor root | PERMISSION_DENIED | PERMISSION_DENIED | – |
+        | changed since `etag`, or just now | ABORTED | ETAG_MISMATCH | read again |
+        | a server has an address that is not public | PERMISSION_DENIED | SERVER_NOT_ALLOWED | use another, or ask the administrator |
+        | a server cannot be reached, or refuses; the message has its own words | FAILED_PRECONDITION | SERVER_UNUSABLE | mend the properties |
+        | too many servers are being asked | RESOURCE_EXHAUSTED | OVERLOADED | try again |
+        | the service has no key for the secrets | FAILED_PRECONDITION | SECRETS_UNREADABLE | ask the administrator, or give all secrets anew |
+        """
+
+    @_abc_1.abstractmethod
     def DeleteFilesystem(
         self,
         request: _fs_pb2.DeleteFilesystemRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_fs_pb2.DeleteFilesystemResponse, _abc.Awaitable[_fs_pb2.DeleteFilesystemResponse]]:
-        """DeleteFilesystem removes a filesystem and the grants on it; the files stay as they are. For its owner and root. Idempotent with `request_id`.
+        """DeleteFilesystem removes a filesystem, its links and the grants on it; the files stay as they are. For its owner and root. Idempotent with `request_id`.
 
         | condition | code | reason | what to do |
         |---|---|---|---|
@@ -323,6 +402,7 @@ class FilesystemServiceServicer(metaclass=_abc_1.ABCMeta):
         | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
         | the caller is neither its owner nor root | PERMISSION_DENIED | PERMISSION_DENIED | – |
         | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
+        | it is mounted | FAILED_PRECONDITION | FILESYSTEM_MOUNTED | end the mounts that the message names |
         """
 
     @_abc_1.abstractmethod
@@ -379,8 +459,11 @@ class FilesystemServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _fs_pb2.DescribeMountRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_fs_pb2.DescribeMountResponse, _abc.Awaitable[_fs_pb2.DescribeMountResponse]]:
-        """DescribeMount tells a service how to mount a filesystem, or a folder in it, for one task of the user in whose name it calls. Everything is looked at anew: grants, rules and the folder
-        itself. So an answer is good for the start of that task and must not be kept for another one. Idempotent.
+        """DescribeMount tells how to mount a filesystem, or a folder in it, for one task of a user. A service calls in the name of that user, a user for itself. Everything is looked at anew: grants, rules and
+        the folder itself. So an answer is good for the start of that task and must not be kept for another one. It may hold secrets: keep it in memory, out of logs, arguments and files that others read.
+        Idempotent.
+
+        A user who may only read is told no secrets, since whoever has them can write too. Services are told, and see to it that the task only reads.
 
         | condition | code | reason | what to do |
         |---|---|---|---|
@@ -388,10 +471,11 @@ class FilesystemServiceServicer(metaclass=_abc_1.ABCMeta):
         | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
         | neither the user's nor shared with it | PERMISSION_DENIED | FILESYSTEM_NOT_GRANTED | ask its owner or root for a grant |
         | several of this name are shared with the user, and none is its own | FAILED_PRECONDITION | FILESYSTEM_AMBIGUOUS | name the owner too |
-        | it is shared for reading, and writing is asked for | PERMISSION_DENIED | FILESYSTEM_READ_ONLY | ask with `read_only` |
+        | it is shared for reading, and writing is asked for; or it has secrets, and the user itself asks | PERMISSION_DENIED | FILESYSTEM_READ_ONLY | ask with `read_only`; else ask the owner for a grant |
         | the folder is forbidden by now, or not one of those for users | PERMISSION_DENIED | FOLDER_NOT_ALLOWED | ask root |
         | the folder was replaced by a link, or `sub_path` leads out of it | PERMISSION_DENIED | PATH_ESCAPES | – |
-        | the folder does not exist, is none, or cannot be reached | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
+        | the folder does not exist, is none, or cannot be reached; what the URL names is mounted nowhere | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
+        | the service has no key for the secrets | FAILED_PRECONDITION | SECRETS_UNREADABLE | ask the administrator, or give all secrets anew |
         """
 
     @_abc_1.abstractmethod

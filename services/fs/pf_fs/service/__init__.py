@@ -12,6 +12,18 @@ from pf_fs.service.folders import Folders
 from pf_fs.service.grants import Grants
 from pf_fs.service.mounts import Mount, Mounts
 from pf_fs.service.naming import Naming
+from pf_fs.service.settling import Settling
 from pf_fs.service.updating import Updates
 
-__all__ = ["Departures", "Entrance", "Filesystems", "Folders", "Grants", "Mount", "Mounts", "Naming", "Updates"]
+__all__ = [
+    "Departures",
+    "Entrance",
+    "Filesystems",
+    "Folders",
+    "Grants",
+    "Mount",
+    "Mounts",
+    "Naming",
+    "Settling",
+    "Updates",
+]

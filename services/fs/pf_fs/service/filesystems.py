@@ -11,17 +11,16 @@ from pf_fs.domain import (
     FilesystemChanged,
     FilesystemFilter,
     Key,
-    Opened,
-    id_of,
+    bound_to,
 )
-from pf_fs.ports import Servers, Users
-from pf_fs.properties import parted
+from pf_fs.mounts.store import MountStore
+from pf_fs.ports import Users
 from pf_fs.service.departures import forget
-from pf_fs.service.folders import Folders
+from pf_fs.service.mounted import require_unmounted
 from pf_fs.service.naming import Naming, seen_by
+from pf_fs.service.settling import Settling, Wish
 from pf_fs.store import FilesystemStore
 from pf_fs.urls import Place
-from pf_fs.vault import Vault
 from pf_kit.changes import ChangeKind
 from pf_kit.fields import shown
 from pf_kit.principal import Principal
@@ -50,13 +49,12 @@ class Filesystems:
     """The filesystems, as callers may use them."""
 
     def __init__(
-        self, *, store: FilesystemStore, naming: Naming, folders: Folders, servers: Servers, vault: Vault, users: Users
+        self, *, store: FilesystemStore, mounts: MountStore, naming: Naming, settling: Settling, users: Users
     ) -> None:
         self._store = store
+        self._mounts = mounts
         self._naming = naming
-        self._folders = folders
-        self._servers = servers
-        self._vault = vault
+        self._settling = settling
         self._users = users
 
     async def get(self, view: View, caller: Principal, key: Key) -> Filesystem:
@@ -95,25 +93,21 @@ class Filesystems:
         """Removes a filesystem and the grants on it. Raises what DeleteFilesystem's contract lists."""
         filesystem = await self._naming.owned(change, caller, filesystem_id)
         require_etag(etag, filesystem)
+        await require_unmounted(self._mounts, change, filesystem)
         await forget(self._store, change, filesystem)
 
     async def _settled(self, draft: Draft, *, confined: bool) -> Filesystem:
-        """The filesystem, its place found or its server asked."""
-        plain, secret = parted(draft.place.kind, draft.properties)
-        folder = None
-        if draft.place.kind.remote:
-            await self._servers.check(Opened(str(draft.place), plain, secret))
-        else:
-            folder = (await self._folders.choose(draft.place, draft.owner, confined=confined)).path
+        wish = Wish(draft.place, draft.owner, confined, draft.properties)
+        settled = await self._settling.settle(wish, bound_to(draft.owner, draft.name))
         return Filesystem(
             owner=draft.owner,
             name=draft.name,
             url=str(draft.place),
             kind=draft.place.kind,
-            folder=folder,
+            folder=settled.folder,
             confined=confined,
-            properties=plain,
-            secrets=self._vault.seal(id_of(draft.owner, draft.name), draft.owner, secret),
+            properties=settled.properties,
+            secrets=settled.secrets,
         )
 
     async def _require_owner(self, caller: Principal, owner: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from paddleflow.problems import FolderNotAllowed, FolderUnusable, PathEscapes
-from pf_fs.domain import Filesystem, Kind
+from pf_fs.domain import Kind, Placed
 from pf_fs.mounted import NOTHING_MOUNTED, Mounted
 from pf_fs.ports import Disk, Folder
 from pf_fs.rules import Rules, is_below, roots_of
@@ -32,18 +32,18 @@ class Folders:
         await self._require_allowed(wanted, real, owner, confined=confined)
         return await self._disk.look(real)
 
-    async def open(self, filesystem: Filesystem, below: PurePosixPath) -> Folder:
-        """A folder of a filesystem as it is now. Raises FolderNotAllowed, FolderUnusable and PathEscapes."""
-        folder = filesystem.folder
+    async def open(self, placed: Placed, below: PurePosixPath) -> Folder:
+        """A folder of what lies in one, as it is now. Raises FolderNotAllowed, FolderUnusable and PathEscapes."""
+        folder = placed.folder
         if folder is None:
-            raise FolderUnusable(f"{filesystem.id} lies behind a server, not in a folder of this machine")
+            raise FolderUnusable(f"{placed.called} lies behind a server, not in a folder of this machine")
         if await self._disk.real(folder) != folder:
-            raise PathEscapes(f"{shown(str(folder))} was a folder when {filesystem.id} was made, and is a link now")
+            raise PathEscapes(f"{shown(str(folder))} was a folder when {placed.called} was made, and is a link now")
         real = await self._disk.real(folder / below)
         if not real.is_relative_to(folder):
-            raise PathEscapes(f"{shown(str(below))} leads out of {filesystem.id}")
-        await self._require_allowed(folder, folder, filesystem.owner, confined=filesystem.confined)
-        await self._require_allowed(folder / below, real, filesystem.owner, confined=filesystem.confined)
+            raise PathEscapes(f"{shown(str(below))} leads out of {placed.called}")
+        await self._require_allowed(folder, folder, placed.owner, confined=placed.confined)
+        await self._require_allowed(folder / below, real, placed.owner, confined=placed.confined)
         return await self._disk.look(real)
 
     def _folder_of(self, place: Place) -> PurePosixPath:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from paddleflow.problems import FilesystemReadOnly
-from pf_fs.domain import Access, Filesystem, Key, Opened
+from pf_fs.domain import Access, Filesystem, Key, Opened, Placed
+from pf_fs.links.domain import Link, around, below
+from pf_fs.links.store import LinkStore
+from pf_fs.mounts.domain import Cache
+from pf_fs.mounts.store import MountStore
 from pf_fs.ports import Folder
-from pf_fs.service.folders import Folders
 from pf_fs.service.naming import Naming, user_of
-from pf_fs.urls import place_of
-from pf_fs.vault import Vault
+from pf_fs.service.settling import Settling
 from pf_kit.principal import Principal
 from pf_kit.unit import View
 
@@ -22,39 +25,53 @@ class Mount:
 
     filesystem: Filesystem
     source: Folder | Opened
+    links: Sequence[tuple[PurePosixPath, Folder | Opened]]
+    """Folders in it with the files of other places."""
+    cache: Cache | None
     read_only: bool
 
 
 class Mounts:
     """Describes mounts."""
 
-    def __init__(self, *, naming: Naming, folders: Folders, vault: Vault) -> None:
+    def __init__(self, *, naming: Naming, links: LinkStore, mounts: MountStore, settling: Settling) -> None:
         self._naming = naming
-        self._folders = folders
-        self._vault = vault
+        self._links = links
+        self._mounts = mounts
+        self._settling = settling
 
     async def describe(
-        self, view: View, caller: Principal, key: Key, below: PurePosixPath, *, read_only: bool
+        self, view: View, caller: Principal, key: Key, folder: PurePosixPath, *, read_only: bool
     ) -> Mount:
         """The mount of a folder in a filesystem. Raises what DescribeMount's contract lists."""
         # A service that forgot to say for whom it asks would get everything otherwise.
         user_of(caller, "x-paddleflow-on-behalf-of")
         filesystem = await self._naming.find(view, caller, key)
+        links = await self._links.links(view, filesystem.id)
+        top, rest = _top(filesystem, links, folder)
+        inner = [] if top is not filesystem else below(folder, links)
         if await self._naming.access(view, caller, filesystem) is Access.READ:
-            _require_reading(caller, filesystem, read_only=read_only)
-        return Mount(filesystem, await self._source(filesystem, below), read_only)
+            secrets = any(each.secrets.names for each in (top, *(link for _, link in inner)))
+            _require_reading(caller, filesystem, read_only=read_only, secrets=secrets)
+        return Mount(
+            filesystem,
+            await self._settling.open(top, rest),
+            [(path, await self._settling.open(link, PurePosixPath())) for path, link in inner],
+            await self._mounts.cache(view, filesystem.id),
+            read_only,
+        )
 
-    async def _source(self, filesystem: Filesystem, below: PurePosixPath) -> Folder | Opened:
-        if not filesystem.kind.remote:
-            return await self._folders.open(filesystem, below)
-        place = place_of(filesystem.url).below(below)
-        return Opened(str(place), filesystem.properties, self._vault.open(filesystem))
+
+def _top(filesystem: Filesystem, links: Sequence[Link], folder: PurePosixPath) -> tuple[Placed, PurePosixPath]:
+    """The place in which a folder of a filesystem lies, and where in it."""
+    link = around(folder, links)
+    return (link, folder.relative_to(link.path)) if link else (filesystem, folder)
 
 
-def _require_reading(caller: Principal, filesystem: Filesystem, *, read_only: bool) -> None:
+def _require_reading(caller: Principal, filesystem: Filesystem, *, read_only: bool, secrets: bool) -> None:
     """Raises FilesystemReadOnly if somebody could write who may only read."""
     shared = f"{filesystem.id} is shared with {caller.name} for reading"
     if not read_only:
         raise FilesystemReadOnly(f"{shared}; mount it read-only")
-    if filesystem.secrets.names and not caller.acting_service:
+    if secrets and not caller.acting_service:
         raise FilesystemReadOnly(f"{shared}; its secrets, which could write, are told to services only: use it in jobs")

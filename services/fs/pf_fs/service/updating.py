@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from paddleflow.problems import EtagMismatch, Problem
-from pf_fs.domain import Filesystem, FilesystemChanged, Opened
-from pf_fs.ports import Servers
-from pf_fs.properties import parted, property_violations
+from pf_fs.domain import Filesystem, FilesystemChanged
+from pf_fs.properties import property_violations
 from pf_fs.service.filesystems import Refused, require_etag
 from pf_fs.service.naming import Naming
+from pf_fs.service.settling import Settling, Wish
 from pf_fs.store import FilesystemStore
 from pf_fs.urls import place_of
 from pf_fs.vault import Vault
@@ -43,10 +43,10 @@ class Edit:
 class Updates:
     """Changes of filesystems, as callers may make them."""
 
-    def __init__(self, *, store: FilesystemStore, naming: Naming, servers: Servers, vault: Vault) -> None:
+    def __init__(self, *, store: FilesystemStore, naming: Naming, settling: Settling, vault: Vault) -> None:
         self._store = store
         self._naming = naming
-        self._servers = servers
+        self._settling = settling
         self._vault = vault
 
     async def judge(
@@ -80,7 +80,6 @@ class Updates:
         secrets = {} if edit.covers(filesystem.secrets.names) else self._vault.open(filesystem)
         properties = edit.applied(filesystem.properties, secrets)
         require(property_violations(filesystem.kind, properties))
-        plain, secret = parted(filesystem.kind, properties)
-        if filesystem.kind.remote:
-            await self._servers.check(Opened(str(place_of(filesystem.url)), plain, secret))
-        return replace(filesystem, properties=plain, secrets=self._vault.seal(filesystem.id, filesystem.owner, secret))
+        wish = Wish(place_of(filesystem.url), filesystem.owner, filesystem.confined, properties)
+        settled = await self._settling.settle(wish, filesystem.bound_to)
+        return replace(filesystem, properties=settled.properties, secrets=settled.secrets)

@@ -38,19 +38,18 @@ values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
 update filesystems set properties = $2, secret_names = $3, secret_key = $4, secret_data = $5, version = $6
 where id = $1;
 
--- sealed_otherwise --
+-- sealed_with --
 select
     owner, name, url, kind, folder, confined, properties, secret_names, secret_key, secret_data, version, create_time
 from filesystems
-where secret_key <> '' and secret_key <> $1 and id > $2
-order by id
-limit $3;
+where secret_key <> '' and secret_key = any ($1::text[])
+limit $2;
 
 -- reseal --
 update filesystems set secret_key = $2, secret_data = $3 where id = $1;
 
 -- secret_keys --
-select secret_key, count(*) as filesystems from filesystems where secret_key <> '' group by secret_key;
+select secret_key, count(*) as things from filesystems where secret_key <> '' group by secret_key;
 
 -- remove --
 delete from filesystems where id = $1;
