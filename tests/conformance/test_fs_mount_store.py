@@ -32,6 +32,7 @@ from support.databases import fresh_database, migrated
 MIGRATIONS = files("pf_fs") / "sql" / "migrations"
 BEGAN = datetime(2030, 1, 1, tzinfo=UTC)
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+ANY = MountFilter()
 SECRETS = Secrets(("password",), "old", b"\x01sealed")
 
 
@@ -49,9 +50,7 @@ class Kept:
             for each in reports:
                 await self.mounts.keep(change, each)
 
-    async def listed(
-        self, chosen: MountFilter = MountFilter(), after: MountPlace | None = None, limit: int = 100
-    ) -> list[str]:
+    async def listed(self, chosen: MountFilter = ANY, after: MountPlace | None = None, limit: int = 100) -> list[str]:
         found = await self.mounts.mounts(self.database.newest, chosen, LONG_AGO, after, limit)
         return [str(each.place) for each in found]
 

@@ -20,6 +20,7 @@ from pf_fs.disk import MachineDisk
 from pf_fs.domain import Filesystem, Kind
 from pf_fs.rules import Rules
 from pf_fs.service import Folders
+from pf_fs.urls import place_of
 
 NAMES = st.sampled_from(["a", "b", "c"])
 TARGETS = st.sampled_from(
@@ -140,9 +141,9 @@ async def test_a_root_may_be_a_link_itself(tmp_path: Path) -> None:
     top = Path(os.path.realpath(tmp_path))
     (top / "real" / "models").mkdir(parents=True)
     (top / "alice").symlink_to(top / "real")
-    chosen = await folders(top).choose(PurePosixPath(top / "alice" / "models"), "alice", confined=True)
+    chosen = await folders(top).choose(place_of(f"local://{top}/alice/models"), "alice", confined=True)
     assert chosen.path == PurePosixPath(top / "real" / "models")
     again = await folders(top).open(filesystem(Path(chosen.path), confined=True), PurePosixPath())
     assert again == chosen
     with pytest.raises(FolderNotAllowed):
-        await folders(top).choose(PurePosixPath(top / "alice" / "models"), "bobby", confined=True)
+        await folders(top).choose(place_of(f"local://{top}/alice/models"), "bobby", confined=True)

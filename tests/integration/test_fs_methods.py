@@ -6,13 +6,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import pytest
+from google.protobuf.field_mask_pb2 import FieldMask
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from paddleflow.common.v1 import event_pb2, info_pb2
-from paddleflow.fs.v1 import file_pb2, fs_pb2
+from paddleflow.fs.v1 import file_pb2, fs_pb2, link_pb2, mount_pb2
 from paddleflow.problems import PermissionDenied, TokenMissing
 from pf_kit.access import EXEMPT, Access, rules
 from support.callers import path_of
+from support.fs_program import ENDPOINT
 from support.fs_site import METHODS, READ, SERVICES, FsSite, Member, named
 
 Step = Callable[[FsSite], Awaitable[Any]]
@@ -67,6 +69,34 @@ async def watch(site: FsSite) -> Any:
         await stream.aclose()
 
 
+def with_cache(make: Callable[[fs_pb2.FilesystemKey], Any]) -> Step:
+    """With a filesystem of which the owner said how it is cached; root asks."""
+
+    async def step(site: FsSite) -> Any:
+        alice = await site.add_user("alice")
+        await site.make(alice)
+        cache = fs_pb2.FilesystemCache(size=1)
+        await alice.call(mount_pb2.SetFilesystemCacheRequest(filesystem=named("data"), cache=cache))
+        return await site.root(make(named("data", alice.name)))
+
+    return step
+
+
+def with_link(make: Callable[[fs_pb2.FilesystemKey], Any] | None = None) -> Step:
+    """With a filesystem behind a server, and a link in it, made by root, who asks."""
+
+    async def step(site: FsSite) -> Any:
+        alice = await site.add_user("alice")
+        await site.make_far(alice)
+        key = named("data", alice.name)
+        draft = link_pb2.Link(path="empty", url="s3://other", properties={"endpoint": ENDPOINT})
+        made = await site.root(link_pb2.CreateLinkRequest(filesystem=key, link=draft))
+        return await site.root(make(key)) if make else made
+
+    return step
+
+
+MOUNT = mount_pb2.FilesystemMount(mount_id="m", node="n", path="/mnt")
 SUCCESSES: Mapping[str, Step] = {
     "common.v1.InfoService/GetInfo": as_root(info_pb2.GetInfoRequest()),
     "common.v1.AuditService/ListAuditRecords": as_root(info_pb2.ListAuditRecordsRequest()),
@@ -77,6 +107,11 @@ SUCCESSES: Mapping[str, Step] = {
         lambda alice, _: fs_pb2.GetFilesystemRequest(filesystem=named("data", alice.name))
     ),
     "fs.v1.FilesystemService/ListFilesystems": as_root(fs_pb2.ListFilesystemsRequest()),
+    "fs.v1.FilesystemService/UpdateFilesystem": with_filesystem(
+        lambda alice, _: fs_pb2.UpdateFilesystemRequest(
+            filesystem=fs_pb2.Filesystem(owner=alice.name, name="data"), update_mask=FieldMask(paths=["properties"])
+        )
+    ),
     "fs.v1.FilesystemService/DeleteFilesystem": with_filesystem(
         lambda alice, _: fs_pb2.DeleteFilesystemRequest(filesystem=named("data", alice.name))
     ),
@@ -91,6 +126,22 @@ SUCCESSES: Mapping[str, Step] = {
         lambda alice, _: fs_pb2.DescribeMountRequest(filesystem=named("data", alice.name))
     ),
     "fs.v1.FilesystemService/WatchFilesystems": watch,
+    "fs.v1.LinkService/CreateLink": with_link(),
+    "fs.v1.LinkService/GetLink": with_link(lambda key: link_pb2.GetLinkRequest(filesystem=key, path="empty")),
+    "fs.v1.LinkService/ListLinks": with_link(lambda key: link_pb2.ListLinksRequest(filesystem=key)),
+    "fs.v1.LinkService/DeleteLink": with_link(lambda key: link_pb2.DeleteLinkRequest(filesystem=key, path="empty")),
+    "fs.v1.MountService/ReportMount": on_behalf(lambda key: mount_pb2.ReportMountRequest(filesystem=key, mount=MOUNT)),
+    "fs.v1.MountService/EndMount": as_root(mount_pb2.EndMountRequest(filesystem_id="fs-alice-x", mount_id="m")),
+    "fs.v1.MountService/ListMounts": as_root(mount_pb2.ListMountsRequest()),
+    "fs.v1.MountService/SetFilesystemCache": with_filesystem(
+        lambda alice, _: mount_pb2.SetFilesystemCacheRequest(filesystem=named("data", alice.name))
+    ),
+    "fs.v1.MountService/GetFilesystemCache": with_cache(
+        lambda key: mount_pb2.GetFilesystemCacheRequest(filesystem=key)
+    ),
+    "fs.v1.MountService/DeleteFilesystemCache": with_cache(
+        lambda key: mount_pb2.DeleteFilesystemCacheRequest(filesystem=key)
+    ),
     "fs.v1.FileService/StatFiles": on_behalf(lambda key: file_pb2.StatFilesRequest(filesystem=key, paths=[""])),
     "fs.v1.FileService/ReadFiles": on_behalf(lambda key: file_pb2.ReadFilesRequest(filesystem=key)),
     "fs.v1.FileService/DigestFiles": on_behalf(lambda key: file_pb2.DigestFilesRequest(filesystem=key, paths=[""])),
@@ -98,8 +149,9 @@ SUCCESSES: Mapping[str, Step] = {
     "fs.v1.FileService/RemoveFiles": on_behalf(lambda key: file_pb2.RemoveFilesRequest(filesystem=key, paths=["a"])),
     "fs.v1.FileService/PreparePaths": on_behalf(lambda key: file_pb2.PreparePathsRequest(filesystem=key, paths=["a"])),
 }
-UNRECORDED = "fs.v1.FileService/"
-"""What is done with files is not on record here: services do it all the time, and keep records of their own."""
+UNRECORDED = ("fs.v1.FileService/", "fs.v1.MountService/ReportMount", "fs.v1.MountService/EndMount")
+"""What is done with files is not on record here: services do it all the time, and keep records of their own. Nor are
+reports, which come all the time."""
 
 
 def short(path: str) -> str:

@@ -16,7 +16,6 @@ from paddleflow.problems import (
     FolderUnusable,
     InvalidArgument,
     PathEscapes,
-    PermissionDenied,
 )
 from support.fs_process import FsProcess
 from support.fs_site import READ, READ_WRITE, FsSite, Member, named, opened_fs_site
@@ -41,16 +40,18 @@ async def test_a_mount_names_the_folder_that_was_found(fs_site: FsSite) -> None:
         assert mount == fs_pb2.Mount(
             filesystem_id=made.id,
             read_only=False,
+            etag=made.etag,
             local=fs_pb2.LocalFolder(path=str(folder), device=found.st_dev, inode=found.st_ino),
         )
 
 
-async def test_only_a_service_that_acts_for_a_user_is_told(fs_site: FsSite) -> None:
-    alice = await fs_site.add_user("alice")
+async def test_a_user_and_a_service_that_acts_for_it_are_told(fs_site: FsSite) -> None:
+    alice, bobby = await fs_site.add_user("alice"), await fs_site.add_user("bobby")
     await fs_site.make(alice)
     request = fs_pb2.DescribeMountRequest(filesystem=named("data", alice.name))
-    with pytest.raises(PermissionDenied):
-        await alice.call(request)
+    assert await alice.call(request) == await fs_site.acting(alice.name)(request)
+    with pytest.raises(FilesystemNotGranted):
+        await bobby.call(request)
     with pytest.raises(InvalidArgument, match="on-behalf-of"):
         await fs_site.acting("")(request)
 

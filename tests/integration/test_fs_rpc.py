@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from google.protobuf.field_mask_pb2 import FieldMask
 
 from paddleflow.common.v1 import event_pb2
 from paddleflow.fs.v1 import fs_pb2
@@ -65,8 +66,41 @@ async def test_what_is_wrong_is_told_all_at_once(fs_site: FsSite) -> None:
 
 
 async def test_a_kind_that_is_not_served_is_told_apart_and_the_served_ones_are_named(fs_site: FsSite) -> None:
-    with pytest.raises(FilesystemKindNotServed, match="served are: local"):
-        await fs_site.root(draft("/x", url="s3://bucket/x", properties={"accessKey": "x"}))
+    with pytest.raises(FilesystemKindNotServed, match="served are: local, s3, bos"):
+        await fs_site.root(draft("/x", url="mock://bucket/x", properties={"accessKey": "x"}))
+
+
+async def test_what_an_administrator_has_mounted_is_a_folder_like_others(fs_site: FsSite) -> None:
+    alice, bobby = await fs_site.add_user("alice"), await fs_site.add_user("bobby")
+    (alice.folder / "inner").mkdir()
+    url = f"cfs://nfs.example.org/export/{alice.name}"
+    made = (await alice.call(draft("", url=f"{url}/inner"))).filesystem
+    assert (made.kind, made.url) == (fs_pb2.FILESYSTEM_KIND_CFS, f"{url}/inner")
+    mount = await fs_site.acting(alice.name)(fs_pb2.DescribeMountRequest(filesystem=named("data")))
+    assert mount.mount.local.path == str(alice.folder / "inner")
+    with pytest.raises(FolderNotAllowed):
+        await bobby.call(draft("", url=url))
+    for other in ("cfs://nfs.example.org/other", "glusterfs://host:volume", "afs://host/x"):
+        with pytest.raises(FolderUnusable, match="is mounted nowhere on this machine"):
+            await fs_site.root(draft("", url=other))
+
+
+async def test_the_properties_of_a_folder_are_none_to_change(fs_site: FsSite) -> None:
+    alice = await fs_site.add_user("alice")
+    made = await fs_site.make(alice)
+    wanted = fs_pb2.Filesystem(name="data", etag=made.etag)
+    for paths, problem in (([], "names no field"), (["url"], "cannot|not a field"), (["properties."], "not a field")):
+        with pytest.raises(InvalidArgument, match=problem):
+            await alice.call(fs_pb2.UpdateFilesystemRequest(filesystem=wanted, update_mask=FieldMask(paths=paths)))
+    changed = fs_pb2.Filesystem(name="data", properties={"debug": "1"})
+    mask = FieldMask(paths=["properties.debug"])
+    with pytest.raises(InvalidArgument, match="is no property of a filesystem of kind local, which has none"):
+        await alice.call(fs_pb2.UpdateFilesystemRequest(filesystem=changed, update_mask=mask))
+    same = fs_pb2.UpdateFilesystemRequest(filesystem=wanted, update_mask=FieldMask(paths=["properties"]))
+    after = (await alice.call(same)).filesystem
+    assert after.etag != made.etag
+    with pytest.raises(EtagMismatch):
+        await alice.call(same)
 
 
 async def test_the_names_of_owner_and_filesystem_are_bounded_together(fs_site: FsSite) -> None:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from paddleflow.fs.v1 import fs_pb2 as pb
+from paddleflow.fs.v1 import link_pb2
 from paddleflow.problems import FilesystemExists, FilesystemGrantNotFound, FilesystemNotFound
 from support.fake_services import BEGAN, World, page
 
 SECRETS = {"password", "secretKey"}
 
 
-def _hide(filesystem: pb.Filesystem) -> None:
+def hide(filesystem: pb.Filesystem | link_pb2.Link) -> None:
     """Secrets are taken, and only their names are told."""
     for name in sorted(SECRETS & set(filesystem.properties)):
         del filesystem.properties[name]
@@ -33,7 +34,7 @@ class Filesystems:
         scheme = made.url.partition("://")[0]
         kind = pb.FilesystemKind.Value(f"FILESYSTEM_KIND_{scheme.upper()}")
         made.MergeFrom(pb.Filesystem(kind=kind, create_time=BEGAN, etag="1"))
-        _hide(made)
+        hide(made)
         self.world.filesystems[made.id] = made
         return pb.CreateFilesystemResponse(filesystem=made)
 
@@ -58,7 +59,7 @@ class Filesystems:
             found.secret_properties[:] = secret
             if name in request.filesystem.properties:
                 found.properties[name] = request.filesystem.properties[name]
-        _hide(found)
+        hide(found)
         return pb.UpdateFilesystemResponse(filesystem=found)
 
     def DescribeMount(self, request: Any) -> Any:  # noqa: N802

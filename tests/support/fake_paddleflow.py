@@ -15,7 +15,7 @@ from google.protobuf.message import Message
 
 from paddleflow.auth.v1 import auth_pb2_grpc
 from paddleflow.common.v1 import info_pb2_grpc
-from paddleflow.fs.v1 import fs_pb2_grpc
+from paddleflow.fs.v1 import fs_pb2_grpc, link_pb2_grpc, mount_pb2_grpc
 from paddleflow.job.v1 import job_pb2_grpc, log_pb2_grpc, shard_pb2_grpc, statistics_pb2_grpc
 from paddleflow.pipeline.v1 import artifact_pb2_grpc, pipeline_pb2_grpc, run_pb2_grpc, schedule_pb2_grpc
 from paddleflow.problems import Problem, TokenMissing, TokenRevoked
@@ -25,6 +25,7 @@ from support.fake_admission import Admission
 from support.fake_artifacts import Artifacts
 from support.fake_filesystems import Filesystems
 from support.fake_jobs import Jobs, Logs
+from support.fake_mounts import Links, Mounts
 from support.fake_pipeline_runs import Runs
 from support.fake_pipelines import Pipelines
 from support.fake_schedules import Schedules
@@ -74,6 +75,8 @@ class FakePaddleFlow:
                 fs_pb2_grpc.FilesystemServiceServicer,
                 Filesystems,
             ),
+            (link_pb2_grpc.add_LinkServiceServicer_to_server, link_pb2_grpc.LinkServiceServicer, Links),
+            (mount_pb2_grpc.add_MountServiceServicer_to_server, mount_pb2_grpc.MountServiceServicer, Mounts),
             (job_pb2_grpc.add_JobServiceServicer_to_server, job_pb2_grpc.JobServiceServicer, Jobs),
             (shard_pb2_grpc.add_ShardServiceServicer_to_server, shard_pb2_grpc.ShardServiceServicer, Shards),
             (

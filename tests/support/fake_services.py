@@ -13,7 +13,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from paddleflow.auth.v1 import auth_pb2
 from paddleflow.common.v1 import info_pb2
-from paddleflow.fs.v1 import fs_pb2
+from paddleflow.fs.v1 import fs_pb2, link_pb2, mount_pb2
 from paddleflow.job.v1 import job_pb2, log_pb2, shard_pb2, statistics_pb2
 from paddleflow.pipeline.v1 import artifact_pb2, pipeline_pb2, run_pb2, schedule_pb2
 from paddleflow.problems import Problem, QueueExists, QueueNotFound, StaleRevision, UserNotFound, WrongPassword
@@ -52,6 +52,12 @@ class World:
     flavours: dict[str, cluster_pb2.Flavour] = field(default_factory=dict)
     filesystems: dict[str, fs_pb2.Filesystem] = field(default_factory=dict)
     filesystem_grants: dict[str, fs_pb2.FilesystemGrant] = field(default_factory=dict)
+    links: dict[tuple[str, str], link_pb2.Link] = field(default_factory=dict)
+    """By filesystem and path."""
+    mounts: dict[tuple[str, str], mount_pb2.FilesystemMount] = field(default_factory=dict)
+    """By filesystem and id."""
+    caches: dict[str, fs_pb2.FilesystemCache] = field(default_factory=dict)
+    """By filesystem."""
     jobs: dict[str, job_pb2.Job] = field(default_factory=dict)
     tasks: dict[str, list[job_pb2.Task]] = field(default_factory=dict)
     """By job."""

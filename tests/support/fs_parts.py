@@ -12,6 +12,7 @@ from pf_fs.domain import Filesystem, Key, Opened
 from pf_fs.links.memory import MemoryLinkStore
 from pf_fs.links.service import LinkDraft, Links
 from pf_fs.memory import MemoryFilesystemStore
+from pf_fs.mounts.domain import Cache
 from pf_fs.mounts.memory import MemoryMountStore
 from pf_fs.mounts.service import Caches, Reports
 from pf_fs.paths import sub_path
@@ -115,6 +116,18 @@ class FsParts:
         judged = await self.links.judge(self.database.newest, caller, filesystem_id, draft)
         async with self.database.change(LOCK) as change:
             await self.links.create(change, caller, judged)
+
+    async def delete(self) -> None:
+        async with self.database.change(LOCK) as change:
+            await self.filesystems.delete(change, ALICE, "fs-alice-data", "")
+
+    async def set_cache(self, cache: Cache) -> None:
+        async with self.database.change(LOCK) as change:
+            await self.caches.set(change, ALICE, "fs-alice-data", cache)
+
+    async def delete_cache(self) -> None:
+        async with self.database.change(LOCK) as change:
+            await self.caches.delete(change, ALICE, "fs-alice-data")
 
     async def found(self) -> Filesystem:
         return await self.filesystems.get(self.database.newest, ALICE, Key(name="data"))

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from support.fs_program import ALLOWED
 from support.queue_process import QueueProcess
 from support.servers import short_folder
 from support.service_process import ServiceProcess
+from support.zygotes import Kind
+
+KEY = bytes(range(32))
+"""Seals the secrets of filesystems."""
 
 
 @dataclass
@@ -24,6 +30,10 @@ class FsProcess(ServiceProcess):
         self.roots.mkdir()
 
     @property
+    def kind(self) -> Kind:
+        return Kind.PLACED_FS
+
+    @property
     def roots(self) -> Path:
         """Holds the folders that are set aside for users."""
         return self.folder / "roots"
@@ -35,4 +45,7 @@ class FsProcess(ServiceProcess):
             "QUEUE": self.queue.address,
             "LOCAL_ROOTS": f"{self.roots}/{{user}}",
             "LOCAL_INSTALLATION": str(self.queue.folder),
+            "LOCAL_MOUNTED": f"cfs://nfs.example.org/export={self.roots}",
+            "SERVERS_ALLOWED": ALLOWED,
+            "CREDENTIAL_KEYS": b64encode(KEY).decode(),
         }

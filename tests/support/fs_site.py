@@ -15,19 +15,24 @@ from grpc import aio
 from paddleflow.auth.v1 import auth_pb2
 from paddleflow.channel import open_channel
 from paddleflow.common.v1 import event_pb2, info_pb2
-from paddleflow.fs.v1 import file_pb2, fs_pb2
+from paddleflow.fs.v1 import file_pb2, fs_pb2, link_pb2, mount_pb2
 from pf_kit.clock import SystemClock
 from pf_kit.joining import join
 from pf_kit.tokens import Signer
 from support.callers import Caller, methods_of
 from support.fs_process import FsProcess
+from support.fs_program import ENDPOINT
 from support.queue_process import ROOT_PASSWORD
 from support.queue_site import PASSWORD
 
 SERVICES: tuple[ServiceDescriptor, ...] = tuple(
-    service for file in (event_pb2, info_pb2, fs_pb2, file_pb2) for service in file.DESCRIPTOR.services_by_name.values()
+    service
+    for file in (event_pb2, info_pb2, fs_pb2, link_pb2, mount_pb2, file_pb2)
+    for service in file.DESCRIPTOR.services_by_name.values()
 )
 METHODS = methods_of(SERVICES)
+SECRET = "never-to-be-seen"
+"""Of each filesystem behind a server."""
 READ, READ_WRITE = fs_pb2.FILESYSTEM_ACCESS_READ, fs_pb2.FILESYSTEM_ACCESS_READ_WRITE
 
 
@@ -80,6 +85,13 @@ class FsSite:
         folder = member.folder / name
         folder.mkdir(exist_ok=True)
         draft = fs_pb2.Filesystem(name=name, url=f"local://{folder}")
+        made: fs_pb2.Filesystem = (await member.call(fs_pb2.CreateFilesystemRequest(filesystem=draft))).filesystem
+        return made
+
+    async def make_far(self, member: Member, name: str = "data", url: str = "s3://bucket/data") -> fs_pb2.Filesystem:
+        """A filesystem of the user's, behind a server."""
+        properties = {"endpoint": ENDPOINT, "accessKey": "AK", "secretKey": SECRET}
+        draft = fs_pb2.Filesystem(name=name, url=url, properties=properties)
         made: fs_pb2.Filesystem = (await member.call(fs_pb2.CreateFilesystemRequest(filesystem=draft))).filesystem
         return made
 

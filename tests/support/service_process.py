@@ -73,10 +73,15 @@ class ServiceProcess:
         assert self._process is not None
         return self._process.pid
 
+    @property
+    def kind(self) -> Kind:
+        """What is begun."""
+        return Kind(self.name)
+
     def _begun(self) -> subprocess.Popen[bytes] | Forked:
         environment = os.environ | self.environment
         if not self.program:
-            return zygote().begin(Order(Kind(self.name), self.log_file, environment, None))
+            return zygote().begin(Order(self.kind, self.log_file, environment, None))
         with self.log_file.open("ab") as log:
             return subprocess.Popen([sys.executable, "-m", f"pf_{self.name}"], env=environment, stdout=log, stderr=log)
 

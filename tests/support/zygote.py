@@ -27,6 +27,7 @@ import pf_kit.ground
 import pf_kit.postgres.log
 import pf_pipeline.app
 import pf_queue.app
+import support.fs_program
 from pf_kit.leases import Leadership
 from pf_kit.lifecycle import Program, run
 from support.failing_queue import Haste, failing
@@ -39,6 +40,7 @@ Wishes: TypeAlias = "Iterator[bytes]"
 PROGRAMS: Mapping[Kind, Program[Any]] = {
     Kind.QUEUE: pf_queue.app.PROGRAM,
     Kind.FS: pf_fs.app.PROGRAM,
+    Kind.PLACED_FS: support.fs_program.PROGRAM,
     Kind.JOB: pf_job.app.PROGRAM,
     Kind.PIPELINE: pf_pipeline.app.PROGRAM,
 }
@@ -103,7 +105,7 @@ def _made(kind: Kind, wire: socket.socket, haste: Haste | None) -> Made:
         case Kind.FAILING_QUEUE:
             points = Failpoints(wire, Point)
             return pf_queue.app.PROGRAM, points.listen, failing(points, haste)
-        case Kind.FS:
+        case Kind.FS | Kind.PLACED_FS:
             return pf_fs.app.PROGRAM, _die_with_the_test, _hasty(haste)
         case Kind.FAILING_JOB:
             job_points = Failpoints(wire, JobPoint)

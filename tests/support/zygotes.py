@@ -35,6 +35,8 @@ class Kind(StrEnum):
     FAILING_QUEUE = "failing_queue"
     """With the failpoints of admission."""
     FS = "fs"
+    PLACED_FS = "placed_fs"
+    """With servers of a test behind filesystems."""
     JOB = "job"
     PIPELINE = "pipeline"
     FAILING_JOB = "failing_job"

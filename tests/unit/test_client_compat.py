@@ -9,6 +9,7 @@ import pytest
 
 import paddleflow
 from paddleflow.auth.v1 import auth_pb2
+from paddleflow.compat.filesystems import LinkInfo
 from paddleflow.compat.infos import ClusterInfo, FlavourInfo, FSInfo, GrantInfo, QueueInfo, UserInfo
 from paddleflow.original import ISOLATION_KEY, PARENT_KEY
 from paddleflow.problems import InvalidArgument, QueueNotGranted
@@ -263,3 +264,22 @@ def test_filesystems_are_those_of_the_original(client: paddleflow.Client) -> Non
     assert client.delete_fs("data") == (True, None)
     assert client.delete_fs("data") == (False, "no filesystem 'fs-root-data'")
     assert client.delete_fs("more", "alice") == (True, None)
+
+
+def test_links_and_caches_of_filesystems_are_those_of_the_original(client: paddleflow.Client) -> None:
+    far = {"endpoint": "s3.example.org", "accessKey": "AK", "secretKey": "hidden"}
+    assert client.add_fs("far", "s3://bucket/x", properties=far) == (True, None)
+    hidden = far | {"secretKey": "***"}
+    assert client.show_fs("far") == (True, [FSInfo("far", "root", "s3", "bucket", "/x", hidden)])
+    assert client.update_fs("far", {"region": "bj"}) == (True, None)
+    assert client.add_link("far", "/a", "sftp://h/x", properties={"user": "u", "password": "hidden"}) == (True, None)
+    link = LinkInfo("far", "/a", "sftp://h/x", "sftp", {"user": "u", "password": "***"})
+    assert client.show_link("far", "/a") == client.list_link("far") == (True, [link])
+    assert client.delete_link("far", "a") == (True, None)
+    assert client.delete_link("far", "a") == (False, "there is no link at 'a'")
+    assert client.create_fs_cache("far", {"cacheDir": "/c", "metaDriver": "mem", "blockSize": "4Mi"}) == (True, None)
+    told = {"fsname": "far", "cacheDir": "/c", "metaDriver": "mem", "blockSize": "4Mi"}
+    assert client.get_fs_cache("far") == (True, told | {"cleanCache": False, "debug": False})
+    assert client.update_fs_cache("far", {"debug": "maybe"})[0] is False
+    assert client.delete_fs_cache("far") == (True, None)
+    assert client.get_fs_cache("far")[0] is False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import grpc
@@ -19,12 +20,19 @@ from paddleflow.connection import Connection
 from paddleflow.fs.v1 import fs_pb2
 from paddleflow.models import (
     Bookmark,
+    CacheUsage,
     Change,
     ChangeKind,
     Filesystem,
     FilesystemAccess,
+    FilesystemCache,
     FilesystemGrant,
     FilesystemKind,
+    FilesystemLink,
+    MetaDriver,
+    MountReport,
+    RemoteFolder,
+    ReportReceipt,
 )
 from paddleflow.problems import FilesystemExists, FilesystemNotFound, InvalidArgument, Problem, Unavailable
 from paddleflow.sync import PaddleFlow
@@ -61,6 +69,44 @@ def test_filesystems_are_made_found_shared_and_removed(fake: FakePaddleFlow) -> 
     assert fake.world.logins == 1
     (asked,) = fake.world.asked(fs_pb2.DeleteFilesystemRequest)
     assert (asked.etag, len(asked.request_id)) == ("1", 32)
+
+
+def test_properties_are_changed_one_by_one_and_secrets_are_not_told(fake: FakePaddleFlow) -> None:
+    properties = {"endpoint": "s3.example.org", "accessKey": "AK", "secretKey": "hidden"}
+    with paddleflow.connect(fake.address, user="root", password=PASSWORD) as client:
+        wanted = Filesystem("far", "s3://bucket", properties=properties)
+        assert "hidden" not in repr(wanted)
+        made = client.filesystems.create(wanted)
+        assert (made.kind, made.secret_properties) == (FilesystemKind.S3, ("secretKey",))
+        assert "secretKey" not in made.properties
+        changed = client.filesystems.update("far", {"region": "bj", "accessKey": None, "secretKey": None})
+        assert changed.properties == {"endpoint": "s3.example.org", "region": "bj"}
+        assert changed.secret_properties == ()
+        with pytest.raises(InvalidArgument, match="Nothing to change"):
+            client.filesystems.update("far", {})
+        mount = client.filesystems.describe_mount("far", read_only=True)
+    assert mount.source == RemoteFolder("s3://bucket", changed.properties, {"secretKey": "told"})
+    assert "told" not in repr(mount)
+
+
+def test_links_mounts_and_caches_come_and_go(fake: FakePaddleFlow) -> None:
+    with paddleflow.connect(fake.address, user="root", password=PASSWORD) as client:
+        client.filesystems.create(Filesystem("far", "s3://bucket"))
+        made = client.links.create("far", FilesystemLink("a", "sftp://h/x", {"user": "u", "password": "hidden"}))
+        assert (made.properties, made.secret_properties) == ({"user": "u"}, ("password",))
+        assert client.links.list("far") == [client.links.get("far", "a")] == [made]
+        client.links.delete("far", "a")
+        assert client.links.list("far") == []
+        cache = FilesystemCache(("/a", "/b"), MetaDriver.DISK, 2**20, 2**40, node_labels={"a": "b"})
+        kept = client.mounts.set_cache("far", cache)
+        assert kept == client.mounts.get_cache("far") == replace(cache, filesystem_id="fs-root-far")
+        client.mounts.delete_cache("far")
+        report = MountReport("m", "node", "/mnt", usage=CacheUsage(("/a",), 1, 2, 3, 4, 5, 6))
+        assert client.mounts.report("far", report) == ReportReceipt(30, "1")
+        (listed,) = client.mounts.list(name="far", node="node")
+        assert (listed.usage, listed.user, listed.filesystem_id) == (report.usage, "root", "fs-root-far")
+        client.mounts.end("fs-root-far", "m")
+        assert list(client.mounts.list()) == []
 
 
 async def test_lists_go_from_page_to_page(fake: FakePaddleFlow) -> None:

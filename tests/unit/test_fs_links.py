@@ -145,19 +145,17 @@ async def mounted(parts: FsParts, caller: Principal = ALICE) -> list[str]:
 async def test_while_it_is_mounted_a_filesystem_stays_and_so_does_its_cache(parts: FsParts) -> None:
     await parts.make()
     await report(parts)
-    for act in (
-        lambda change: parts.filesystems.delete(change, ALICE, "fs-alice-data", ""),
-        lambda change: parts.caches.set(change, ALICE, "fs-alice-data", Cache(size=1)),
-        lambda change: parts.caches.delete(change, ALICE, "fs-alice-data"),
-    ):
-        with pytest.raises(FilesystemMounted, match=r"fs-alice-data is mounted: n1:/mnt \(alice\)"):
-            async with parts.database.change(LOCK) as change:
-                await act(change)
+    mounted_at = pytest.raises(FilesystemMounted, match=r"fs-alice-data is mounted: n1:/mnt \(alice\)")
+    with mounted_at:
+        await parts.delete()
+    with mounted_at:
+        await parts.set_cache(Cache(size=1))
+    with mounted_at:
+        await parts.delete_cache()
     parts.clock.move(SILENT.total_seconds() + 1)
     assert await mounted(parts) == [], "whoever is silent is gone"
-    async with parts.database.change(LOCK) as change:
-        await parts.caches.set(change, ALICE, "fs-alice-data", Cache(size=1))
-        await parts.filesystems.delete(change, ALICE, "fs-alice-data", "")
+    await parts.set_cache(Cache(size=1))
+    await parts.delete()
     await parts.make()
     assert (await described(parts)).cache is None, "what was said of the old one is gone with it"
 
@@ -180,10 +178,8 @@ async def test_the_cache_of_a_mount_is_what_the_owner_said(parts: FsParts) -> No
     await parts.make()
     assert (await described(parts)).cache is None
     cache = Cache(folders=("/nvme",), size=10, node_labels={"a": "b"})
-    async with parts.database.change(LOCK) as change:
-        await parts.caches.set(change, ALICE, "fs-alice-data", cache)
+    await parts.set_cache(cache)
     assert (await described(parts)).cache == cache
     assert (await parts.caches.get(parts.database.newest, ALICE, KEY))[1] == cache
-    async with parts.database.change(LOCK) as change:
-        await parts.caches.delete(change, ALICE, "fs-alice-data")
+    await parts.delete_cache()
     assert (await described(parts)).cache is None

@@ -14,7 +14,9 @@ from paddleflow.aio.clusters import Clusters, Flavours
 from paddleflow.aio.datasets import Datasets
 from paddleflow.aio.filesystems import Filesystems
 from paddleflow.aio.jobs import Jobs
+from paddleflow.aio.links import FilesystemLinks
 from paddleflow.aio.logs import Logs
+from paddleflow.aio.mounts import FilesystemMounts
 from paddleflow.aio.pipelines import Pipelines
 from paddleflow.aio.queues import Queues
 from paddleflow.aio.runs import Runs
@@ -48,6 +50,8 @@ class AsyncPaddleFlow:
         self.queues = Queues(session)
         self.workloads = Workloads(session)
         self.filesystems = Filesystems(session, at["fs"])
+        self.links = FilesystemLinks(session, at["fs"])
+        self.mounts = FilesystemMounts(session, at["fs"])
         self.jobs = Jobs(session, at["job"])
         self.logs = Logs(session, at["job"])
         self.statistics = Statistics(session, at["job"])

@@ -5,6 +5,9 @@ from __future__ import annotations
 import click
 
 from paddleflow.cli.completion import complete_filesystem, complete_user
+from paddleflow.cli.fs_caches import createfscache, deletefscache, getfscache, mounts
+from paddleflow.cli.fs_links import link, listlink, showlink, unlink
+from paddleflow.cli.fs_options import NAME, OWNER
 from paddleflow.cli.fs_properties import property_option
 from paddleflow.cli.parameters import paging
 from paddleflow.cli.table import Cell, Table
@@ -13,10 +16,6 @@ from paddleflow.models.filesystems import Filesystem, FilesystemAccess
 from paddleflow.original import original_filesystem, original_time
 
 HEADINGS = ["name", "owner", "type", "server address", "sub path", "properties"]
-OWNER = click.option(
-    "-u", "--username", default="", shell_complete=complete_user, help="Whose filesystem; else your own."
-)
-NAME = click.argument("name", metavar="FSNAME", shell_complete=complete_filesystem)
 USER = click.argument("user", metavar="USERNAME", shell_complete=complete_user)
 
 
@@ -131,6 +130,10 @@ def grants(invocation: Invocation, name: str, maxsize: int, marker: str, usernam
         filesystems.get(name, owner=username)
     rows = [[each.filesystem_id, each.user, str(each.access), original_time(each.create_time)] for each in page.items]
     invocation.printer.list(Table(["fs", "user name", "access", "create time"], rows), "grant", page.next_token)
+
+
+for command in (createfscache, getfscache, deletefscache, mounts, link, showlink, listlink, unlink):
+    fs.add_command(command)
 
 
 def _table(*filesystems: Filesystem) -> Table:

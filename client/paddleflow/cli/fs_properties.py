@@ -27,7 +27,7 @@ def read_properties(ctx: click.Context, _: click.Parameter, given: tuple[str, ..
             ctx.ensure_object(Invocation).form = Form(text)
         else:
             # Not the text itself: it may be a secret with a slip before it.
-            raise click.BadParameter("is not a property such as key=value")
+            raise click.BadParameter("a value is not a property such as key=value")
     return properties
 
 

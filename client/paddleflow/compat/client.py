@@ -8,7 +8,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from paddleflow.compat.answers import answer, list_answer
-from paddleflow.compat.infos import ClusterInfo, FlavourInfo, FSInfo, GrantInfo, QueueInfo, UserInfo
+from paddleflow.compat.filesystems import FilesystemCalls
+from paddleflow.compat.infos import ClusterInfo, FlavourInfo, GrantInfo, QueueInfo, UserInfo
 from paddleflow.compat.jobs import JobCalls
 from paddleflow.compat.logs import LogCalls
 from paddleflow.compat.pipelines import PipelineCalls
@@ -19,7 +20,6 @@ from paddleflow.compat.statistics import StatisticsCalls
 from paddleflow.config import server_address
 from paddleflow.connection import Connection
 from paddleflow.models.clusters import Cluster, ClusterStatus, Flavour, FlavourChanges, Node
-from paddleflow.models.filesystems import Filesystem
 from paddleflow.models.pages import Page
 from paddleflow.models.queues import Isolation, OrderPolicy, Queue, QueueChanges, QuotaType
 from paddleflow.models.users import Grant, ResourceKind
@@ -41,7 +41,7 @@ from paddleflow.sync import PaddleFlow
 Words = Mapping[str, str]
 
 
-class Client(JobCalls, LogCalls, StatisticsCalls, RunCalls, RunLogCalls, PipelineCalls, ScheduleCalls):
+class Client(FilesystemCalls, JobCalls, LogCalls, StatisticsCalls, RunCalls, RunLogCalls, PipelineCalls, ScheduleCalls):
     """A user on a server. No method raises for what the server refuses, or for a server that does not answer."""
 
     def __init__(
@@ -212,32 +212,6 @@ class Client(JobCalls, LogCalls, StatisticsCalls, RunCalls, RunLogCalls, Pipelin
         if cluster_name is not None:
             changes["cluster"] = cluster_name
         return self._paddleflow.flavours.update(name, **changes).name
-
-    @answer
-    def add_fs(
-        self, fsname: str, url: str, username: str | None = None, properties: Mapping[str, str] | None = None
-    ) -> None:
-        """Adds a filesystem; only root names another user."""
-        self._paddleflow.filesystems.create(Filesystem(fsname, url, username or "", properties or {}))
-
-    @answer
-    def list_fs(self, username: str | None = None, maxsize: int = 100) -> list[FSInfo]:
-        """The filesystems that the caller may see, of all users or of one."""
-        return [FSInfo.of(each) for each in self._paddleflow.filesystems.page(maxsize, owner=username or "").items]
-
-    @answer
-    def show_fs(self, fsname: str, username: str | None = None) -> list[FSInfo]:
-        """The filesystem, alone in a list."""
-        return [FSInfo.of(self._paddleflow.filesystems.get(fsname, owner=username or ""))]
-
-    @answer
-    def update_fs(self, fsname: str, properties: Mapping[str, str | None], username: str | None = None) -> None:
-        """Changes these properties; None takes one away."""
-        self._paddleflow.filesystems.update(fsname, properties, owner=username or "")
-
-    @answer
-    def delete_fs(self, fsname: str, username: str | None = None) -> None:
-        self._paddleflow.filesystems.delete(fsname, owner=username or "")
 
     @answer
     def create_cluster(

@@ -19,7 +19,9 @@ from paddleflow.sync.clusters import Clusters, Flavours
 from paddleflow.sync.datasets import Datasets
 from paddleflow.sync.filesystems import Filesystems
 from paddleflow.sync.jobs import Jobs
+from paddleflow.sync.links import FilesystemLinks
 from paddleflow.sync.logs import Logs
+from paddleflow.sync.mounts import FilesystemMounts
 from paddleflow.sync.pipelines import Pipelines
 from paddleflow.sync.queues import Queues
 from paddleflow.sync.runs import Runs
@@ -49,6 +51,8 @@ class PaddleFlow:
         self.queues = Queues(session)
         self.workloads = Workloads(session)
         self.filesystems = Filesystems(session, at["fs"])
+        self.links = FilesystemLinks(session, at["fs"])
+        self.mounts = FilesystemMounts(session, at["fs"])
         self.jobs = Jobs(session, at["job"])
         self.logs = Logs(session, at["job"])
         self.statistics = Statistics(session, at["job"])

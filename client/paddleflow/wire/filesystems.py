@@ -16,7 +16,7 @@ from paddleflow.models.filesystems import (
     MountDescription,
     RemoteFolder,
 )
-from paddleflow.wire.base import EnumCodec, build, time_from_wire
+from paddleflow.wire.base import EnumCodec, build, time_from_wire, write_changes
 
 KIND = EnumCodec(FilesystemKind, fs_pb2.FilesystemKind, "FILESYSTEM_KIND_")
 ACCESS = EnumCodec(FilesystemAccess, fs_pb2.FilesystemAccess, "FILESYSTEM_ACCESS_")
@@ -37,9 +37,8 @@ def filesystem_changes_to_wire(
     name: str, owner: str, etag: str, properties: Mapping[str, str | None]
 ) -> tuple[fs_pb2.Filesystem, FieldMask]:
     """New values of properties, and the mask that names them; what is None goes away."""
-    given = {key: value for key, value in properties.items() if value is not None}
-    changed = build(fs_pb2.Filesystem, owner=owner, name=name, properties=given, etag=etag)
-    return changed, FieldMask(paths=[f"properties.{key}" for key in properties])
+    changed = build(fs_pb2.Filesystem, owner=owner, name=name, etag=etag)
+    return changed, write_changes(changed, {"properties": properties}, {})
 
 
 def filesystem_from_wire(filesystem: fs_pb2.Filesystem) -> Filesystem:

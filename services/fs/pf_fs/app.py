@@ -33,11 +33,11 @@ from pf_fs.ports import Servers, Users
 from pf_fs.postgres import PostgresFilesystemStore
 from pf_fs.resealing import Resealing, SealedThings
 from pf_fs.rules import NEVER, Rules
-from pf_fs.servers import BackendServers
+from pf_fs.servers import BackendServers, Opener
 from pf_fs.servers import Patience as ServerPatience
 from pf_fs.service import Departures, Entrance, Filesystems, Folders, Grants, Mounts, Naming, Settling, Updates
 from pf_fs.servicer import FilesystemServicer
-from pf_fs.settings import FsSettings, LocalSettings, ServersSettings
+from pf_fs.settings import FsSettings, LocalSettings
 from pf_fs.store import FilesystemStore
 from pf_fs.vault import Vault
 from pf_kit.addresses import allowed_of
@@ -60,11 +60,11 @@ MOUNTS_KEPT = Retention("filesystem_mounts", "report_time", KEPT)
 IDENTITY = Identity(NAME, version("paddleflow-server"), files("pf_fs") / "sql" / "migrations", encode)
 
 
-async def main(settings: FsSettings, stop: Stop) -> None:
-    """Runs the service until it is told to stop."""
+async def main(settings: FsSettings, stop: Stop, *, open_backend: Opener = open_backend) -> None:
+    """Runs the service until it is told to stop. The opener is another one in tests."""
     async with joined(settings, IDENTITY) as base:
         users = RemoteUsers(base.users, base.member.token.metadata)
-        await serve(_server(settings, base, users), _loops(settings, base, users), stop)
+        await serve(_server(settings, base, users, open_backend), _loops(settings, base, users), stop)
 
 
 PROGRAM = Program(NAME, IDENTITY.version, "PF_FS", FsSettings, main)
@@ -91,7 +91,7 @@ class Parts:
         return Settling(folders=self.folders, servers=self.servers, vault=self.vault)
 
 
-def _server(settings: FsSettings, base: MemberGround, users: Users) -> ServiceServer:
+def _server(settings: FsSettings, base: MemberGround, users: Users, opener: Opener) -> ServiceServer:
     service = member_service(base)
     server = ServiceServer(settings.server, service)
     parts = Parts(
@@ -100,7 +100,7 @@ def _server(settings: FsSettings, base: MemberGround, users: Users) -> ServiceSe
         PostgresMountStore(),
         users,
         folders_of(settings.local),
-        servers_of(settings.servers),
+        BackendServers(opener, allowed_of(settings.servers.allowed), ServerPatience()),
         vault_of(settings),
     )
     server.add(fs_pb2_grpc.add_FilesystemServiceServicer_to_server, filesystem_servicer(service, parts))
@@ -154,11 +154,6 @@ def _mount_servicer(service: Service, parts: Parts, clock: Clock) -> MountServic
 def vault_of(settings: FsSettings) -> Vault:
     """What keeps secrets, with the keys of this installation."""
     return Vault(settings.key_ring())
-
-
-def servers_of(settings: ServersSettings) -> Servers:
-    """The servers that may be called."""
-    return BackendServers(open_backend, allowed_of(settings.allowed), ServerPatience())
 
 
 def folders_of(settings: LocalSettings) -> Folders:

@@ -43,7 +43,7 @@ class MemoryFilesystemStore:
         _filesystems(change)[filesystem.id] = filesystem
 
     async def sealed_with(self, view: View, keys: Collection[str], limit: int) -> Sequence[Filesystem]:
-        return [each for each in _filesystems(view).values() if each.secrets.key in keys][:limit]
+        return [each for each in _filesystems(view).values() if each.secrets.names and each.secrets.key in keys][:limit]
 
     async def reseal(self, change: Change, filesystem: Filesystem, secrets: Secrets) -> None:
         _filesystems(change)[filesystem.id] = replace(filesystem, secrets=secrets)

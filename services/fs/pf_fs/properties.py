@@ -136,7 +136,7 @@ def property_violations(kind: Kind, properties: Mapping[str, str], of: str = "fi
     for name in _NEEDED.get(kind, ()):
         if name not in properties:
             yield Violation(_field(of, name), "must be given")
-    yield from _pair_violations(properties, of)
+    yield from _pair_violations(known, properties, of)
 
 
 def endpoint_host(value: str) -> Host | None:
@@ -186,7 +186,7 @@ def _field(of: str, name: str) -> str:
     return f"{of}.properties.{name[:80]}"
 
 
-def _pair_violations(properties: Mapping[str, str], of: str) -> Iterator[Violation]:
+def _pair_violations(known: Mapping[str, Property], properties: Mapping[str, str], of: str) -> Iterator[Violation]:
     for one, other in (("accessKey", "secretKey"), ("secretKey", "accessKey"), ("sessionToken", "secretKey")):
-        if one in properties and other not in properties:
+        if one in properties and other in known and other not in properties:
             yield Violation(_field(of, other), f"must be given, because {one} is")

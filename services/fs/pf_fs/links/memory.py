@@ -27,7 +27,7 @@ class MemoryLinkStore:
         return _links(change).pop((filesystem_id, path), None) is not None
 
     async def sealed_with(self, view: View, keys: Collection[str], limit: int) -> Sequence[Link]:
-        return [each for each in _links(view).values() if each.secrets.key in keys][:limit]
+        return [each for each in _links(view).values() if each.secrets.names and each.secrets.key in keys][:limit]
 
     async def reseal(self, change: Change, link: Link, secrets: Secrets) -> None:
         _links(change)[link.filesystem_id, link.path] = replace(link, secrets=secrets)
