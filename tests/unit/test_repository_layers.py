@@ -12,7 +12,9 @@ import pytest
 from support.repository import BIN, ROOT
 
 FOLDERS = (
+    "backends",
     "client",
+    "fuse",
     "services/fs",
     "services/job",
     "services/kit",
@@ -24,6 +26,10 @@ FOLDERS = (
 VIOLATIONS = [
     ("tiers", "services/kit/pf_kit/clock.py", "import pf_queue.fields"),
     ("tiers", "services/stack/pf_stack/layout.py", "import pf_queue.fields"),
+    ("backends", "backends/pf_backends/entries.py", "import grpc"),
+    ("backends", "fuse/pf_fuse/operations.py", "import pf_kit.ids"),
+    ("rooms", "services/fs/pf_fs/links/domain.py", "import pf_fs.links.store"),
+    ("pure", "services/fs/pf_fs/mounts/service.py", "import grpc"),
     ("client", "services/queue/pf_queue/quota/convert.py", "import paddleflow.aio"),
     ("queue", "services/queue/pf_queue/accounts/store.py", "import pf_queue.quota.tree"),
     ("rooms", "services/queue/pf_queue/quota/domain.py", "import pf_queue.quota.store"),
