@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +14,8 @@ from pf_backends.entries import Entry, Page
 from pf_backends.local.backend import LocalBackend
 from pf_backends.memory.backend import EVERYTHING, LIKE_OBJECTS, MemoryBackend
 from pf_backends.port import Backend
+from pf_backends.s3.backend import S3Backend
+from support.s3_servers import S3Server
 
 
 @contextmanager
@@ -27,6 +31,14 @@ def like_objects() -> Iterator[Backend]:
 @contextmanager
 def in_folder(folder: Path) -> Iterator[Backend]:
     backend = LocalBackend(str(folder))
+    yield backend
+    backend.close()
+
+
+@contextmanager
+def in_store(server: S3Server) -> Iterator[Backend]:
+    backend = S3Backend(replace(server.settings, prefix=f"tests/{secrets.token_hex(8)}"))
+    backend.check()
     yield backend
     backend.close()
 

@@ -1,0 +1,57 @@
+"""Copies objects inside of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pf_backends.entries import Facts, Part
+from pf_backends.port import ANYTHING
+from pf_backends.s3 import uploads
+from pf_backends.s3.calls import Ask, Caller
+from pf_backends.s3.documents import document, error_words
+from pf_backends.s3.keys import Keys, etag_of
+from pf_backends.s3.reading import entry_of
+from pf_backends.s3.refusals import refusal
+from pf_backends.wire.messages import Answer
+
+MOST_AT_ONCE = 5 << 30
+"""Bytes that stores copy with one call."""
+_PART = 1 << 30
+
+
+def copy_whole(caller: Caller, keys: Keys, source: Answer, paths: tuple[str, str], headers: Mapping[str, str]) -> None:
+    """Copies the version of a source that was looked at; `headers` say what becomes of what is kept with it."""
+    old, new = paths
+    named = {"x-amz-copy-source": caller.source(keys.of(old)), **_pinned(source), **headers}
+    _require_copied(new, caller.call(Ask("PUT", new, keys.of(new), headers=named)))
+
+
+def copy_parts(caller: Caller, keys: Keys, source: Answer, paths: tuple[str, str], facts: Facts) -> None:
+    """Copies what is too large for one call."""
+    old, new = paths
+    size = entry_of(old, source.headers).size
+    upload = uploads.begin(caller, keys, new, facts, {})
+    named = {"x-amz-copy-source": caller.source(keys.of(old)), **_pinned(source)}
+    parts = []
+    try:
+        for number, start in enumerate(range(0, size, _PART), 1):
+            end = min(start + _PART, size)
+            ranged = {**named, "x-amz-copy-source-range": f"bytes={start}-{end - 1}"}
+            query = [("partNumber", str(number)), ("uploadId", upload.id)]
+            answer = _require_copied(new, caller.call(Ask("PUT", new, keys.of(new), query, ranged)))
+            parts.append(Part(number, end - start, document(answer.body).findtext("ETag") or ""))
+        uploads.finish(caller, keys, upload, parts, ANYTHING)
+    except BaseException:
+        uploads.drop(caller, keys, upload)
+        raise
+
+
+def _pinned(source: Answer) -> Mapping[str, str]:
+    return {"x-amz-copy-source-if-match": etag_of(source.headers.get("etag", "").strip('"'))}
+
+
+def _require_copied(path: str, answer: Answer) -> Answer:
+    # Stores begin their answer before they know how it ends.
+    if error_words(answer.body)[0]:
+        raise refusal(path, answer, None)
+    return answer

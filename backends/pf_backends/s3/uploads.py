@@ -1,0 +1,96 @@
+"""Large objects, which arrive in parts."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+
+from pf_backends.entries import Condition, Entry, Facts, Part, Parts, Upload
+from pf_backends.errors import Changed, changed, failure
+from pf_backends.s3.calls import Ask, Caller
+from pf_backends.s3.conditions import headers_of as condition_headers
+from pf_backends.s3.documents import document, error_words, to_complete
+from pf_backends.s3.keys import Keys, headers_of, version_of
+from pf_backends.s3.reading import entry_of, look
+from pf_backends.s3.refusals import refusal
+from pf_backends.wire.messages import Answer
+
+PARTS = Parts(least=5 << 20, most=5 << 30, count=10_000)
+_NO_UPLOAD = 404
+
+
+def begin(caller: Caller, keys: Keys, path: str, facts: Facts, extra: Mapping[str, str]) -> Upload:
+    headers = {**headers_of(path, facts), **extra}
+    answer = caller.call(Ask("POST", path, keys.of(path), [("uploads", "")], headers))
+    return Upload(path, document(answer.body).findtext("UploadId") or "", time.time_ns())
+
+
+def send(caller: Caller, keys: Keys, upload: Upload, number: int, body: memoryview | bytes) -> Part:
+    size = memoryview(body).nbytes
+    if not 1 <= number <= PARTS.count or size > PARTS.most:
+        raise failure(errno.EINVAL, upload.path, f"part {number} of {size} bytes is none of an upload")
+    query = [("partNumber", str(number)), ("uploadId", upload.id)]
+    answer = caller.call(Ask("PUT", upload.path, keys.of(upload.path), query, body=body))
+    return Part(number, size, answer.headers.get("etag", ""))
+
+
+def finish(caller: Caller, keys: Keys, upload: Upload, parts: Sequence[Part], condition: Condition) -> Entry:
+    """The object is there, also if it was before and the answer got lost."""
+    ordered = sorted(parts, key=lambda part: part.number)
+    body = to_complete((part.number, part.tag) for part in ordered)
+    key, query = keys.of(upload.path), [("uploadId", upload.id)]
+    ask = Ask("POST", upload.path, key, query, condition_headers(condition), body, allowed=(_NO_UPLOAD,))
+    try:
+        answer = caller.call(ask)
+    except Changed:
+        entry = _finished_before(caller, keys, upload, ordered)
+        if entry is None:
+            raise
+        return entry
+    # Stores begin their answer before they know how it ends.
+    if answer.status == _NO_UPLOAD or error_words(answer.body)[0]:
+        entry = _finished_before(caller, keys, upload, ordered)
+        if entry is None:
+            raise refusal(upload.path, answer, None)
+        return entry
+    found = look(caller, keys, upload.path)
+    # Some stores say so of each upload that was finished, whatever lies there by now.
+    if found is None or version_of(found.headers.get("etag", "")) != _finished_version(answer):
+        raise changed(upload.path, "another writer came after the upload")
+    return entry_of(upload.path, found.headers)
+
+
+def drop(caller: Caller, keys: Keys, upload: Upload) -> None:
+    query = [("uploadId", upload.id)]
+    caller.call(Ask("DELETE", upload.path, keys.of(upload.path), query, allowed=(_NO_UPLOAD,)))
+
+
+def _finished_before(caller: Caller, keys: Keys, upload: Upload, parts: Sequence[Part]) -> Entry | None:
+    """The object, if it is the one of these parts."""
+    found = look(caller, keys, upload.path)
+    if found is None:
+        return None
+    entry = entry_of(upload.path, found.headers)
+    return entry if _is_of(entry, parts) else None
+
+
+def _is_of(entry: Entry, parts: Sequence[Part]) -> bool:
+    """True if an object is of these parts: the usual version of such an object is made of those of its parts."""
+    digest, dash, _ = entry.version.partition("-")
+    if dash and len(digest) == 32:
+        return entry.version == _usual_version(parts)
+    return entry.size == sum(part.size for part in parts)
+
+
+def _usual_version(parts: Sequence[Part]) -> str:
+    try:
+        digests = b"".join(bytes.fromhex(version_of(part.tag)) for part in parts)
+    except ValueError:
+        return ""
+    return f"{hashlib.md5(digests, usedforsecurity=False).hexdigest()}-{len(parts)}"
+
+
+def _finished_version(answer: Answer) -> str:
+    return version_of(document(answer.body).findtext("ETag") or "")
