@@ -42,6 +42,8 @@ class Manners:
     zero_open: bool = False
     """Files and folders are opened without a message."""
     reach: Reach = Reach.NOTHING
+    one_buffer: bool = False
+    """All reads are into the same memory."""
     journal: str = ""
     """A file in which nodes are written down, for whoever goes on with the mount."""
 
@@ -63,6 +65,7 @@ class Mirror:
         self._backings: dict[int, int] = {}
         self._lists: dict[int, list[bytes]] = {}
         self._locks: defaultdict[tuple[int, bool], Locks] = defaultdict(Locks)
+        self._memory = memoryview(bytearray(1 << 20 if manners.one_buffer else 0))
         self._journal = open(manners.journal, "ab+", buffering=0) if manners.journal else None  # noqa: SIM115  # as long as the mirror
         self._remember()
 
@@ -182,7 +185,10 @@ class Mirror:
         return known, Opened(self.manners.reach, self._backing(node, self._files[node]))
 
     def read(self, node: int, offset: int, size: int) -> Answer[Bytes]:
-        return os.pread(self._file(node), size, offset)
+        descriptor = self._files.get(node) or self._file(node)
+        if not self._memory:
+            return os.pread(descriptor, size, offset)
+        return self._memory[: os.preadv(descriptor, [self._memory[:size]], offset)]
 
     def write(self, node: int, offset: int, data: memoryview, flags: int) -> Answer[int]:
         return os.pwrite(self._file(node), data, offset)
@@ -198,7 +204,9 @@ class Mirror:
         self._opened[node] -= 1
         if self._opened[node] <= 0:
             del self._opened[node]
-            os.close(self._files.pop(node))
+            descriptor = self._files.pop(node, None)
+            if descriptor is not None:
+                os.close(descriptor)
             backing = self._backings.pop(node, 0)
             if backing:
                 self.kernel.unregister(backing)

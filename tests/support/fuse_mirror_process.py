@@ -17,8 +17,8 @@ from pathlib import Path
 
 from pf_fuse.kernel.backing import OwnRegistry
 from pf_fuse.kernel.features import LINUX, USUAL, Feature
-from pf_fuse.kernel.mounting import MountOptions, open_mount
-from pf_fuse.kernel.transport import Transport, greet
+from pf_fuse.kernel.mounting import MountOptions, begin_mount
+from pf_fuse.kernel.transport import Transport
 from pf_fuse.operations import TOP, Answer, Attributes, Bytes, Caller, Kernel, Known, Named, Operations, Reach
 from support.fuse_mirror import Manners, Mirror
 
@@ -180,8 +180,9 @@ def later(seconds: float, data: Bytes) -> Future[Bytes]:
 
 def main(text: str) -> None:
     told = Mounting(**json.loads(text))
-    device = open_mount(Path(told.place), MountOptions(**told.options))  # type: ignore[arg-type]  # a test's own
-    agreement = greet(device, Feature(int(USUAL) & ~told.without), LINUX.get(told.linux))
+    options = MountOptions(**told.options)  # type: ignore[arg-type]  # a test's own
+    wanted = Feature(int(USUAL) & ~told.without)
+    device, agreement = begin_mount(Path(told.place), options, wanted, LINUX.get(told.linux))
     manners = dict(told.manners)
     manners["reach"] = Reach(int(manners.get("reach", 0)))  # type: ignore[call-overload]  # a test's own
     mirror = Troublesome(Path(told.root), Manners(**manners))  # type: ignore[arg-type]  # as above

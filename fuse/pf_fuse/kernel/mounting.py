@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pf_fuse.kernel import libc
+from pf_fuse.kernel.features import Agreement, Feature
 from pf_fuse.kernel.fusermount import mount_by_helper, unmount_by_helper
+from pf_fuse.kernel.greeting import greet
 from pf_fuse.kernel.libc import Mounting, Unmounting
 
 DEVICE = "/dev/fuse"
@@ -91,6 +93,19 @@ def open_mount(place: Path, options: MountOptions) -> int:
     device = _mount_as_root(target, options) if os.geteuid() == 0 else mount_by_helper(target, _helper_words(options))
     read_further(target, options.read_ahead_kb)
     return device
+
+
+def begin_mount(
+    place: Path, options: MountOptions, wanted: Feature, newest: int | None = None
+) -> tuple[int, Agreement]:
+    """A descriptor of the device, and what was agreed on with the kernel. See `greet`."""
+    device = open_mount(place, options)
+    try:
+        return device, greet(device, wanted, newest)
+    except OSError:
+        os.close(device)
+        close_mount(place, detach=True)
+        raise
 
 
 def ready_place(place: Path, options: MountOptions) -> Path:

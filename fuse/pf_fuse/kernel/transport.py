@@ -14,47 +14,19 @@ import time
 from pf_fuse.kernel.accesses import Accesses
 from pf_fuse.kernel.backing import Registry
 from pf_fuse.kernel.describing import describe
-from pf_fuse.kernel.features import Agreement, Feature, agree, decode_offer, encode_agreement
+from pf_fuse.kernel.features import Agreement, Feature
 from pf_fuse.kernel.figures import Figures
+from pf_fuse.kernel.greeting import AGAIN, GONE
 from pf_fuse.kernel.notices import Notices, name_notice, node_notice, resend_notice
 from pf_fuse.kernel.replies import Replies, error_number, refused, report
 from pf_fuse.kernel.requests import Requests
-from pf_fuse.kernel.wire import BODY, HEAD, MAJOR, REPLY, Ask
+from pf_fuse.kernel.wire import HEAD, REPLY
 from pf_fuse.operations import Bytes, Operations
 
 log = logging.getLogger(__name__)
 
 BESIDE_DATA = 65536
 """Bytes of a request beside its data; the kernel refuses a smaller buffer than a page more than the largest write."""
-GONE = {errno.ENODEV, errno.ECONNABORTED, errno.ENOTCONN}
-"""There is no mount any more."""
-AGAIN = {errno.EINTR, errno.ENOENT, errno.EAGAIN}
-"""There is no request after all: it was interrupted before anybody saw it."""
-
-
-class NotAgreed(OSError):
-    """The kernel ended the mount before anything was agreed on."""
-
-
-def greet(device: int, wanted: Feature, newest: int | None = None) -> Agreement:
-    """Answers the kernel's first message. `newest`: as one would that speaks this minor version of the protocol."""
-    while True:
-        try:
-            message = os.read(device, BODY + BESIDE_DATA)
-        except OSError as failure:
-            if failure.errno in AGAIN:
-                continue
-            raise NotAgreed(failure.errno, "the mount ended before the kernel greeted") from failure
-        _, ask, unique, _ = HEAD.unpack_from(message)
-        offer = decode_offer(message[BODY:])
-        if ask != Ask.INIT:
-            raise NotAgreed(errno.EPROTO, f"the kernel began with request {ask} instead of a greeting")
-        offer = offer if newest is None else offer.as_of(newest)
-        agreement = agree(offer, wanted)
-        body = encode_agreement(agreement)
-        os.writev(device, (REPLY.pack(REPLY.size + len(body), 0, unique), body))
-        if offer.major == MAJOR:
-            return agreement
 
 
 class Transport:

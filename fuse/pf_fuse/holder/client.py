@@ -1,0 +1,139 @@
+"""The client's end: gets the device from a holder, and asks it for what takes its rights."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+
+from pf_fuse.holder.messages import (
+    KEPT,
+    Ended,
+    Keep,
+    Message,
+    Misunderstood,
+    Refused,
+    Register,
+    Registered,
+    Unregister,
+    Welcome,
+    Yield,
+    receive,
+    send,
+)
+from pf_fuse.kernel.features import Agreement, Feature
+
+SUPERSEDED = 75
+"""How a process ends that another one follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A mount that a holder keeps, and that this process is to serve."""
+
+    device: int
+    agreement: Agreement
+    resumed: bool
+    """Another process has served it before."""
+    kept: str
+    """What that one had kept."""
+    holder: HolderClient
+
+    @property
+    def registry(self) -> HolderClient | None:
+        """Whoever may register files; None if nobody may."""
+        return self.holder if self.holder.registers else None
+
+
+class HolderGone(OSError):
+    """The holder does not answer: it is gone, and with it the mount."""
+
+
+class HolderClient:
+    """Asks the holder, from any thread.
+
+    A process that is asked to yield ends at once: two must not serve one mount. Without its holder it goes on serving,
+    but registers no files any more and is followed by nobody.
+    """
+
+    def __init__(self, peer: socket.socket, registers: bool) -> None:
+        self.registers = registers
+        self._peer = peer
+        self._asking = threading.Lock()
+        self._answer: Registered | Refused | None = None
+        self._answered = threading.Condition()
+        self._gone = False
+
+    def listen(self) -> None:
+        threading.Thread(target=self._listen, name="fuse-holder", daemon=True).start()
+
+    def register(self, descriptor: int) -> int:
+        with self._asking:
+            answer = self._ask(descriptor)
+        if isinstance(answer, Registered):
+            return answer.backing
+        raise OSError(answer.number, os.strerror(answer.number)) if answer else HolderGone(errno.EPERM, "no holder")
+
+    def unregister(self, backing: int) -> None:
+        self._say(Unregister(backing))
+
+    def keep(self, text: str) -> None:
+        """The next process is told."""
+        if len(text) > KEPT:
+            raise ValueError(f"{len(text)} characters; a holder keeps {KEPT}")
+        self._say(Keep(text))
+
+    def ended(self) -> None:
+        """The mount is gone and all is finished: the holder need not wait any more."""
+        self._say(Ended())
+
+    def _ask(self, descriptor: int) -> Registered | Refused | None:
+        with self._answered:
+            self._answer = None
+        self._say(Register(), descriptor)
+        with self._answered:
+            self._answered.wait_for(lambda: self._gone or self._answer is not None)
+            return self._answer
+
+    def _say(self, message: Message, descriptor: int | None = None) -> None:
+        """Nothing if the holder is gone, which is seen where it is listened to."""
+        with suppress(ConnectionError):
+            send(self._peer, message, descriptor)
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                message, _ = receive(self._peer)
+            except Misunderstood:
+                message = None
+            if isinstance(message, Yield):
+                os._exit(SUPERSEDED)
+            with self._answered:
+                self._gone = message is None
+                if isinstance(message, Registered | Refused):
+                    self._answer = message
+                self._answered.notify()
+            if message is None:
+                return
+
+
+def take(path: str) -> Held:
+    """Waits until this process is to serve."""
+    peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    try:
+        peer.connect(path)
+        message, device = receive(peer)
+    except OSError as failure:
+        peer.close()
+        raise HolderGone(failure.errno, f"there is no holder at {path}") from failure
+    if not isinstance(message, Welcome) or device is None:
+        peer.close()
+        raise HolderGone(0, f"the holder at {path} has no mount for this process")
+    os.set_inheritable(device, False)
+    agreement = Agreement(message.minor, Feature(message.features), message.largest)
+    client = HolderClient(peer, message.registers)
+    client.listen()
+    return Held(device, agreement, message.resumed, message.kept, client)

@@ -1,0 +1,263 @@
+"""Keeps a mount: hands the device to one client at a time, and goes on with another when it is gone."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import selectors
+import signal
+import socket
+import struct
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from pf_fuse.holder.children import Child
+from pf_fuse.holder.messages import (
+    KEPT,
+    Ended,
+    Keep,
+    Message,
+    Misunderstood,
+    Refused,
+    Register,
+    Registered,
+    Unregister,
+    Welcome,
+    Yield,
+    receive,
+    send,
+)
+from pf_fuse.holder.registered import RegisteredFiles
+from pf_fuse.holder.settings import HolderSettings
+from pf_fuse.kernel.backing import OwnRegistry
+from pf_fuse.kernel.features import LINUX, Agreement, Feature
+from pf_fuse.kernel.mounting import begin_mount, close_mount, mounted_at
+
+log = logging.getLogger(__name__)
+
+PEER = struct.Struct("iII")
+"""Process, user and group of the other end of a socket."""
+WAITING = 4
+"""Clients that may come while one serves."""
+LOOK = 5.0
+"""Seconds between two looks whether there is still a mount."""
+PATIENCE = 2.0
+"""Seconds in which a client ends."""
+
+Then = Callable[[], None]
+
+
+class Holder:
+    """One mount. It never looks into it: it would wait for a client that waits for it."""
+
+    def __init__(self, settings: HolderSettings) -> None:
+        self._settings = settings
+        self._device, self._agreement = self._mount()
+        self._files = RegisteredFiles(OwnRegistry(self._device))
+        self._selector = selectors.DefaultSelector()
+        self._listener = listen(settings.socket, settings.user)
+        self._child = Child(settings.command, settings.socket, settings.settled)
+        self._client: socket.socket | None = None
+        self._next: socket.socket | None = None
+        """Who serves as soon as the client is gone."""
+        self._kept = ""
+        self._served = False
+        """Some client has served this mount."""
+        self._ending = False
+        """It was unmounted from here; whoever serves finishes."""
+        self._ended = False
+
+    def run(self) -> None:
+        """Returns when the mount is gone."""
+        self._selector.register(self._listener, selectors.EVENT_READ, self._come)
+        self._wake_on_signals()
+        try:
+            while not self._ended:
+                self._start_child()
+                for key, _ in self._selector.select(self._pause()):
+                    key.data()
+                self._look()
+        finally:
+            self._close()
+
+    # The mount.
+
+    def _mount(self) -> tuple[int, Agreement]:
+        settings = self._settings
+        newest = LINUX[settings.linux] if settings.linux else None
+        return begin_mount(settings.path, settings.options(), Feature(settings.wanted), newest)
+
+    def _mount_anew(self) -> None:
+        """What was asked and not answered would never be: all get an error, and the next client a new mount."""
+        log.warning("this kernel cannot ask again what the client did not answer; mounting anew")
+        os.close(self._device)
+        close_mount(self._settings.path, detach=True)
+        self._device, self._agreement = self._mount()
+        self._files = RegisteredFiles(OwnRegistry(self._device))
+        self._served = False
+
+    def _end(self) -> None:
+        """Whoever uses the mount may go on; there is nobody new. A second time it ends at once."""
+        if self._client is None or self._ending:
+            self._ended = True
+        self._ending = True
+        self._child.due = None
+        try:
+            close_mount(self._settings.path, detach=True)
+        except OSError as failure:
+            log.warning("there is no mount any more: %s", failure)
+            self._ended = True
+
+    def _close(self) -> None:
+        os.close(self._device)
+        self._child.stop(PATIENCE)
+        for one in (self._client, self._next, self._listener):
+            if one is not None:
+                one.close()
+        self._selector.close()
+        with suppress(OSError):
+            close_mount(self._settings.path, detach=True)
+        Path(self._settings.socket).unlink(missing_ok=True)
+
+    # Clients.
+
+    def _come(self) -> None:
+        client, _ = self._listener.accept()
+        user = peer_user(client)
+        if user not in {0, os.geteuid(), self._settings.user} or self._next is not None:
+            log.warning("a client of user %d is turned away", user)
+            client.close()
+        elif self._client is None:
+            self._welcome(client)
+        else:
+            self._next = client
+            with suppress(OSError):
+                send(self._client, Yield())
+
+    def _welcome(self, client: socket.socket) -> None:
+        agreement = self._agreement
+        registers = os.geteuid() == 0
+        features = int(agreement.features)
+        welcome = Welcome(agreement.minor, features, agreement.largest, self._served, registers, self._kept)
+        self._client = client
+        self._selector.register(client, selectors.EVENT_READ, partial(self._hear, client))
+        try:
+            send(client, welcome, self._device)
+        except OSError as failure:
+            log.warning("a client went before it was welcome: %s", failure)
+            return
+        self._served = True
+
+    def _hear(self, client: socket.socket) -> None:
+        try:
+            message, descriptor = receive(client)
+        except Misunderstood as failure:
+            log.warning("%s", failure)
+            self._gone(client)
+            return
+        if message is None:
+            self._gone(client)
+            return
+        try:
+            self._answer(client, message, descriptor)
+        except OSError as failure:
+            log.warning("the client did not hear: %s", failure)
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+
+    def _answer(self, client: socket.socket, message: Message, descriptor: int | None) -> None:
+        match message:
+            case Register():
+                send(client, self._register(descriptor))
+            case Unregister(backing):
+                self._files.unregister(backing)
+            case Keep(text):
+                self._kept = text[:KEPT]
+            case Ended():
+                self._ended = True
+            case _:
+                log.warning("a client says %s, which is for the holder to say", type(message).__name__)
+
+    def _register(self, descriptor: int | None) -> Registered | Refused:
+        if descriptor is None:
+            return Refused(errno.EBADF)
+        try:
+            return Registered(self._files.register(descriptor))
+        except OSError as failure:
+            return Refused(failure.errno or errno.EIO)
+
+    def _gone(self, client: socket.socket) -> None:
+        self._selector.unregister(client)
+        client.close()
+        self._client = None
+        if self._ending:
+            self._ended = True
+            return
+        if Feature.RESEND not in self._agreement.features:
+            self._mount_anew()
+        if self._next is not None:
+            client, self._next = self._next, None
+            self._welcome(client)
+
+    # Children and signals.
+
+    def _pause(self) -> float | None:
+        """A client says when the mount is gone; without one somebody has to look."""
+        due = self._child.due
+        pause = LOOK if due is None else min(LOOK, max(0.0, due - time.monotonic()))
+        return pause if due is not None or self._client is None else None
+
+    def _look(self) -> None:
+        if self._client is None and mounted_at(str(self._settings.path)) is None:
+            self._ended = True
+
+    def _start_child(self) -> None:
+        due = self._child.due
+        if self._ending:
+            return
+        if due is not None and due <= time.monotonic():
+            dead = self._child.start()
+            if dead is not None:
+                self._selector.register(dead, selectors.EVENT_READ, partial(self._reap, dead))
+
+    def _reap(self, dead: int) -> None:
+        self._selector.unregister(dead)
+        os.close(dead)
+        self._child.reap()
+
+    def _wake_on_signals(self) -> None:
+        reader, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(writer)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda _number, _frame: None)
+        self._selector.register(reader, selectors.EVENT_READ, partial(self._signalled, reader))
+
+    def _signalled(self, reader: int) -> None:
+        os.read(reader, 64)
+        self._end()
+
+
+def listen(path: str, user: int | None) -> socket.socket:
+    """A socket for root, oneself and this user."""
+    Path(path).unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    before = os.umask(0o177)
+    try:
+        listener.bind(path)
+    finally:
+        os.umask(before)
+    if user is not None:
+        os.chown(path, user, -1)
+    listener.listen(WAITING)
+    return listener
+
+
+def peer_user(client: socket.socket) -> int:
+    credentials = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER.size)
+    _, user, _ = PEER.unpack(credentials)
+    return int(user)

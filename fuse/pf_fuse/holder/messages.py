@@ -1,0 +1,114 @@
+"""What a holder and its client say to each other: one packet each, of JSON, some with a descriptor."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from dataclasses import asdict, dataclass
+from typing import TypeAlias
+
+ROOM = 1 << 17
+"""Bytes of a packet."""
+KEPT = 1 << 16
+"""Bytes that a client may have kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Welcome:
+    """To a client, with the device: it is to serve from now on."""
+
+    minor: int
+    features: int
+    largest: int
+    """These three are what was agreed on with the kernel."""
+    resumed: bool
+    """Another has served before."""
+    registers: bool
+    """The holder can register files with the kernel."""
+    kept: str
+    """What an earlier client had kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """To the holder, with a file that the kernel is to read by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """To a client: the number of the file. It is the same for the same file, whoever registered it."""
+
+    backing: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """To a client: the kernel did not take the file."""
+
+    number: int
+    """Of the error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unregister:
+    """To the holder: the number is not used any more."""
+
+    backing: int
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """To the holder: whoever comes next is to know this."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Yield:
+    """To a client: another one wants to serve. It ends at once; what it has not answered is asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """To the holder: the mount is gone, and all is finished that was begun."""
+
+
+Message: TypeAlias = Welcome | Register | Registered | Refused | Unregister | Keep | Yield | Ended
+KINDS: dict[str, type[Message]] = {
+    kind.__name__: kind for kind in (Welcome, Register, Registered, Refused, Unregister, Keep, Yield, Ended)
+}
+
+
+class Misunderstood(ValueError):
+    """The other end says what nobody understands; it may be of another version."""
+
+
+def send(peer: socket.socket, message: Message, descriptor: int | None = None) -> None:
+    packet = json.dumps([type(message).__name__, asdict(message)]).encode()
+    socket.send_fds(peer, [packet], [] if descriptor is None else [descriptor])
+
+
+def receive(peer: socket.socket) -> tuple[Message | None, int | None]:
+    """The next message and its descriptor, which belongs to whoever asks; None when the other end is gone."""
+    try:
+        packet, descriptors, _, _ = socket.recv_fds(peer, ROOM, 1)
+    except ConnectionError:
+        return None, None
+    descriptor = descriptors[0] if descriptors else None
+    if not packet:
+        return None, descriptor
+    try:
+        return decode(packet), descriptor
+    except Misunderstood:
+        if descriptor is not None:
+            os.close(descriptor)
+        raise
+
+
+def decode(packet: bytes) -> Message:
+    try:
+        name, fields = json.loads(packet)
+        return KINDS[name](**fields)
+    except (ValueError, TypeError, KeyError) as failure:
+        raise Misunderstood(f"not understood: {packet[:100]!r}") from failure

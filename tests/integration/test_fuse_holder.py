@@ -1,0 +1,285 @@
+"""A mount that outlives whoever serves it."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pf_fuse.holder.client import HolderGone, take
+from pf_fuse.holder.messages import Welcome, receive, send
+from pf_fuse.kernel.mounting import mounted_at
+from support.fuse_holders import Holding, hold
+from support.fuse_mounts import detach, missing
+from support.waiting import until
+
+MIB = 1 << 20
+KILLS = 20
+CRASH_KILLS = 100
+SETTLED = 0.1
+STALL = 1.5
+"""Seconds that a reader may wait at most, but for one read of a hundred."""
+
+Holdings = Callable[..., Holding]
+
+
+@pytest.fixture
+def holdings(tmp_path: Path) -> Iterator[Holdings]:
+    if missing():
+        pytest.skip(missing())
+    begun: list[Holding] = []
+
+    def make(**how: Any) -> Holding:
+        begun.append(hold(tmp_path, **({"settled": SETTLED} | how)))
+        return begun[-1]
+
+    yield make
+    for holding in begun:
+        holding.end()
+        detach(holding.place)
+
+
+class Reader(threading.Thread):
+    """Reads a file again and again, whole and in pieces, and looks whether it is right."""
+
+    def __init__(self, path: Path, data: bytes) -> None:
+        super().__init__()
+        self.failures: list[BaseException] = []
+        self.times: list[float] = []
+        self.rounds = 0
+        self.enough = threading.Event()
+        self._path = path
+        self._data = data
+
+    def run(self) -> None:
+        wanted = hashlib.sha256(self._data).hexdigest()
+        try:
+            while not self.enough.is_set():
+                assert self._read() == wanted
+                self.rounds += 1
+        except (AssertionError, OSError) as failure:
+            self.failures.append(failure)
+
+    def _read(self) -> str:
+        found = hashlib.sha256()
+        with open(self._path, "rb", buffering=0) as file:
+            while True:
+                begun = time.monotonic()
+                part = file.read(256 * 1024)
+                self.times.append(time.monotonic() - begun)
+                if not part:
+                    return found.hexdigest()
+                found.update(part)
+
+
+def look(folder: Path, enough: threading.Event, failures: list[BaseException]) -> None:
+    """Lists a folder and looks at all that is in it, again and again."""
+    try:
+        while not enough.is_set():
+            assert len(os.listdir(folder)) == 50
+            assert all((folder / f"file-{number}").stat().st_size == number for number in range(50))
+            assert not (folder / "nothing").exists()
+    except (AssertionError, OSError) as failure:
+        failures.append(failure)
+
+
+def survive(holding: Holding, kills: int) -> list[float]:
+    """Kills clients under load; how long each read took."""
+    chance = random.Random(1)
+    data = chance.randbytes(8 * MIB)
+    (holding.root / "file").write_bytes(data)
+    (holding.root / "folder").mkdir()
+    for number in range(50):
+        (holding.root / "folder" / f"file-{number}").write_bytes(bytes(number))
+    holding.served(1)
+    readers = [Reader(holding.place / "file", data) for _ in range(2)]
+    enough, failures = threading.Event(), list[BaseException]()
+    looker = threading.Thread(target=look, args=(holding.place / "folder", enough, failures))
+    for thread in (*readers, looker):
+        thread.start()
+    for _ in range(kills):
+        time.sleep(SETTLED + chance.random() * 0.1)
+        rounds = readers[0].rounds
+        holding.kill_client()
+        wait_for_reads(readers, rounds)
+    for reader in readers:
+        reader.enough.set()
+    enough.set()
+    for thread in (*readers, looker):
+        thread.join(20)
+        assert not thread.is_alive()
+    assert [reader.failures for reader in readers] == [[], []]
+    assert failures == []
+    assert all(client.resumed for client in holding.clients[1:])
+    assert len(holding.clients) == kills + 1
+    return [duration for reader in readers for duration in reader.times]
+
+
+def wait_for_reads(readers: Sequence[Reader], rounds: int) -> None:
+    """Until the first of them has read more often than so many times."""
+    deadline = time.monotonic() + 20
+    while readers[0].rounds <= rounds:
+        assert not readers[0].failures, readers[0].failures
+        assert time.monotonic() < deadline, "nothing is read any more"
+        time.sleep(0.005)
+
+
+def stall(times: list[float], kills: int) -> float:
+    """The longest of all but the worst hundredth of the waits that kills have caused."""
+    longest = sorted(times)[-2 * kills :]
+    return longest[int(len(longest) * 0.99) - 1]
+
+
+def test_programs_notice_nothing_of_killed_clients_but_a_pause(holdings: Holdings) -> None:
+    assert stall(survive(holdings(), KILLS), KILLS) <= STALL
+
+
+@pytest.mark.crash
+@pytest.mark.timeout(300)
+def test_a_hundred_killed_clients_are_as_good_as_twenty(holdings: Holdings) -> None:
+    assert stall(survive(holdings(), CRASH_KILLS), CRASH_KILLS) <= STALL
+
+
+def test_files_that_the_kernel_reads_itself_are_read_on_without_a_client(holdings: Holdings) -> None:
+    holding = holdings(manners={"passthrough": True})
+    client = holding.served(1)
+    data = random.Random(2).randbytes(2 * MIB)
+    (holding.root / "file").write_bytes(data)
+    with open(holding.place / "file", "rb", buffering=0) as file:
+        os.kill(client.pid, signal.SIGSTOP)
+        assert file.read(2 * MIB) == data
+        os.kill(client.pid, signal.SIGKILL)
+        holding.served(2)
+        # The one after registers the same file while it is open, which the kernel takes by its number only.
+        assert (holding.place / "file").read_bytes() == data
+        assert os.pread(file.fileno(), MIB, MIB) == data[MIB:]
+    assert (holding.place / "file").read_bytes() == data
+
+
+def test_what_a_client_had_kept_is_told_to_the_next(holdings: Holdings) -> None:
+    holding = holdings()
+    first = holding.served(1)
+    assert (first.resumed, first.kept) == (False, "")
+    holding.kill_client()
+    second = holding.served(2)
+    assert (second.resumed, second.kept) == (True, f"kept by {first.pid}")
+
+
+def test_the_holder_ends_with_the_mount(holdings: Holdings) -> None:
+    holding = holdings()
+    holding.served(1)
+    detach(holding.place)
+    assert holding.process.wait(10) == 0
+    assert not holding.place.with_name("socket").exists()
+
+
+def test_a_holder_that_is_asked_to_end_unmounts(holdings: Holdings) -> None:
+    holding = holdings()
+    client = holding.served(1)
+    holding.process.terminate()
+    assert holding.process.wait(10) == 0
+    assert mounted_at(str(holding.place)) is None
+    with pytest.raises(ProcessLookupError):
+        os.kill(client.pid, 0)
+
+
+async def test_a_client_that_dies_again_and_again_is_waited_for_longer(holdings: Holdings) -> None:
+    holding = holdings(command=["false"], settled=10.0)
+    await until(lambda: holding.errors.count("ended with status 1") == 4)
+    await until(lambda: holding.errors.count("ended with status 1") == 5)
+    assert holding.process.poll() is None
+
+
+async def test_a_command_that_is_not_there_is_said(holdings: Holdings) -> None:
+    holding = holdings(command=["/not/there"])
+    await until(lambda: "No such file or directory: '/not/there'" in holding.errors)
+
+
+def test_on_older_kernels_the_mount_is_made_anew(holdings: Holdings) -> None:
+    holding = holdings(linux="6.1")
+    holding.served(1)
+    (holding.root / "file").write_bytes(bytes(8 * MIB))
+    descriptor = os.open(holding.place / "file", os.O_RDONLY)
+    try:
+        assert os.read(descriptor, 4) == bytes(4)
+        holding.kill_client()
+        assert not holding.served(2).resumed
+        with pytest.raises(OSError, match=r"endpoint|abort") as refused:
+            os.pread(descriptor, 10, 7 * MIB)
+        assert refused.value.errno in {errno.ENOTCONN, errno.ECONNABORTED}
+    finally:
+        with suppress(OSError):
+            os.close(descriptor)
+    assert (holding.place / "file").read_bytes() == bytes(8 * MIB)
+
+
+def test_a_client_that_comes_is_served_by_when_the_other_yields(holdings: Holdings, tmp_path: Path) -> None:
+    holding = holdings()
+    first = holding.served(1)
+    journal = tmp_path / "journal"
+    command = [sys.executable, "-m", "support.fuse_held_mirror", str(holding.root), f'{{"journal": "{journal}"}}']
+    surroundings = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PF_FUSE_HOLDER": str(tmp_path / "socket")}
+    other = subprocess.Popen(command, env=surroundings)
+    try:
+        assert holding.served(2).pid == other.pid
+        assert holding.served(2).resumed
+        assert "status 75" in holding.errors
+        assert first.pid != other.pid
+    finally:
+        other.kill()
+        other.wait()
+
+
+def test_nobody_is_there_where_there_is_no_holder(tmp_path: Path) -> None:
+    with pytest.raises(HolderGone, match="there is no holder at"):
+        take(str(tmp_path / "nowhere"))
+
+
+def test_nonsense_ends_only_whoever_says_it(holdings: Holdings, tmp_path: Path) -> None:
+    holding = holdings(command=[])
+    deadline = time.monotonic() + 10
+    while not (tmp_path / "socket").exists() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    for packet in (b"nonsense", b'["Welcome", {}]', b'["Keep", {"text": 1, "more": 2}]', b"\0" * 1000):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
+            peer.connect(str(tmp_path / "socket"))
+            welcome, device = receive(peer)
+            assert isinstance(welcome, Welcome)
+            assert device is not None
+            os.close(device)
+            peer.send(packet)
+            assert receive(peer) == (None, None)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
+        peer.connect(str(tmp_path / "socket"))
+        welcome, device = receive(peer)
+        assert isinstance(welcome, Welcome)
+        assert device is not None
+        send(peer, welcome)
+        os.close(device)
+    assert holding.process.poll() is None
+
+
+def test_a_mount_outlives_its_holder_as_long_as_it_is_served(holdings: Holdings) -> None:
+    holding = holdings(manners={"passthrough": True})
+    client = holding.served(1)
+    (holding.root / "file").write_text("text")
+    holding.process.kill()
+    holding.process.wait()
+    try:
+        assert (holding.place / "file").stat().st_size == 4
+    finally:
+        detach(holding.place)
+        os.kill(client.pid, signal.SIGKILL)
