@@ -30,8 +30,8 @@ MIB = 1 << 20
 KILLS = 20
 CRASH_KILLS = 100
 SETTLED = 0.1
-STALL = 1.5
-"""Seconds that a reader may wait at most, but for one read of a hundred."""
+MORE = 0.5
+"""Seconds that a reader may wait beside those in which the next client starts."""
 
 Holdings = Callable[..., Holding]
 
@@ -96,8 +96,8 @@ def look(folder: Path, enough: threading.Event, failures: list[BaseException]) -
         failures.append(failure)
 
 
-def survive(holding: Holding, kills: int) -> list[float]:
-    """Kills clients under load; how long each read took."""
+def survive(holding: Holding, kills: int) -> tuple[float, float]:
+    """Kills clients under load: the longest that any read took, and the longest that there was no client."""
     chance = random.Random(1)
     data = chance.randbytes(8 * MIB)
     (holding.root / "file").write_bytes(data)
@@ -110,10 +110,11 @@ def survive(holding: Holding, kills: int) -> list[float]:
     looker = threading.Thread(target=look, args=(holding.place / "folder", enough, failures))
     for thread in (*readers, looker):
         thread.start()
+    gaps = []
     for _ in range(kills):
         time.sleep(SETTLED + chance.random() * 0.1)
         rounds = readers[0].rounds
-        holding.kill_client()
+        gaps.append(holding.kill_client())
         wait_for_reads(readers, rounds)
     for reader in readers:
         reader.enough.set()
@@ -125,7 +126,7 @@ def survive(holding: Holding, kills: int) -> list[float]:
     assert failures == []
     assert all(client.resumed for client in holding.clients[1:])
     assert len(holding.clients) == kills + 1
-    return [duration for reader in readers for duration in reader.times]
+    return max(max(reader.times) for reader in readers), max(gaps)
 
 
 def wait_for_reads(readers: Sequence[Reader], rounds: int) -> None:
@@ -137,20 +138,16 @@ def wait_for_reads(readers: Sequence[Reader], rounds: int) -> None:
         time.sleep(0.005)
 
 
-def stall(times: list[float], kills: int) -> float:
-    """The longest of all but the worst hundredth of the waits that kills have caused."""
-    longest = sorted(times)[-2 * kills :]
-    return longest[int(len(longest) * 0.99) - 1]
-
-
 def test_programs_notice_nothing_of_killed_clients_but_a_pause(holdings: Holdings) -> None:
-    assert stall(survive(holdings(), KILLS), KILLS) <= STALL
+    waited, gap = survive(holdings(), KILLS)
+    assert waited <= gap + MORE
 
 
 @pytest.mark.crash
 @pytest.mark.timeout(300)
 def test_a_hundred_killed_clients_are_as_good_as_twenty(holdings: Holdings) -> None:
-    assert stall(survive(holdings(), CRASH_KILLS), CRASH_KILLS) <= STALL
+    waited, gap = survive(holdings(), CRASH_KILLS)
+    assert waited <= gap + MORE
 
 
 def test_files_that_the_kernel_reads_itself_are_read_on_without_a_client(holdings: Holdings) -> None:

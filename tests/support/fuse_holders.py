@@ -53,11 +53,12 @@ class Holding:
             time.sleep(0.002)
         return self.clients[-1]
 
-    def kill_client(self) -> None:
-        """The one that serves; the next one serves when this returns."""
+    def kill_client(self) -> float:
+        """The one that serves; the next one serves when this returns. How many seconds there was none."""
         count = len(self.clients)
-        os.kill(self.served(count).pid, signal.SIGKILL)
-        self.served(count + 1)
+        client, begun = self.served(count), time.monotonic()
+        os.kill(client.pid, signal.SIGKILL)
+        return self.served(count + 1).begun - begun
 
     @property
     def errors(self) -> str:
