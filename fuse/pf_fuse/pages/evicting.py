@@ -90,10 +90,10 @@ class Evictor:
 
     def tidy(self) -> None:
         """Makes room if there is too little; does nothing while somebody else does."""
-        excess = self._folder.excess()
         now = self._clock()
-        idle = now < self._due and ((not excess.bytes and not excess.files) or now < self._again)
-        if idle or not self._folder.usable() or not self._busy.acquire(blocking=False):
+        if now < self._due and (now < self._again or not self._folder.crowded):
+            return
+        if not self._folder.usable() or not self._busy.acquire(blocking=False):
             return
         try:
             with self._folder.blamed(), _guard(self._folder.path) as mine:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pf_fuse.pages.folder import Folder
 from pf_fuse.pages.keys import PAGE, Extent, Key, pages_of
 from pf_fuse.pages.sheets import seal, seals
-from pf_fuse.pages.stored import State, Stored
+from pf_fuse.pages.stored import NEW, UNKNOWN, State, Stored
 
 BLOCK = 4096
 """Bytes that disks give out at once."""
@@ -59,7 +59,7 @@ class CachedFile:
         self._stored: Stored | None = None
         self._lock = threading.Lock()
         if folder and size and folder.usable():
-            self._take(folder.find(key, size), known)
+            self._take(folder.find(name, key, size), known)
 
     @property
     def fd(self) -> int:
@@ -173,26 +173,31 @@ class CachedFile:
         return stored is not None
 
     def _fill(self, folder: Folder, first: int, view: memoryview, sealed: list[int]) -> bool:
-        if self.dropped or not self._writable(folder):
+        stored = self._writable(folder, _on_disk(len(view)))
+        if stored is None or self.dropped:
             return self.complete
-        stored = self._stored
-        assert stored is not None  # noqa: S101  # what `_writable` says
         for start, until in self._gaps(first, first + len(sealed)):
             part = view[(start - first) * PAGE : (until - first) * PAGE]
-            if not folder.takes(-(-len(part) // BLOCK) * BLOCK, files=0):
+            if stored.state is not NEW and not folder.takes(_on_disk(len(part)), files=0):
                 return False
             stored.write(part, start * PAGE)
             stored.keep(start, sealed[start - first : until - first])
             self._there[start:until] = self._checked[start:until] = b"\1" * (until - start)
+        stored.state = UNKNOWN
         if 0 not in self._there:
             stored.share()
             self.complete = True
         return True
 
-    def _writable(self, folder: Folder) -> bool:
-        if self._stored is None and folder.usable() and folder.takes(0, files=1):
-            self._take(folder.make(self.key, self.size) or folder.find(self.key, self.size))
-        return self._stored is not None and not self._fixed and self._stored.claim()
+    def _writable(self, folder: Folder, size: int) -> Stored | None:
+        """The file on the disk, if it may be filled; a new one has room for so many bytes."""
+        if self._stored is None and folder.usable():
+            if folder.takes(size, files=1):
+                self._take(folder.make(self.name, self.key, self.size))
+            if self._stored is None:
+                self._take(folder.find(self.name, self.key, self.size))
+        stored = self._stored
+        return stored if stored and not self._fixed and not self.complete and stored.claim() else None
 
     def _gaps(self, first: int, last: int) -> Iterator[tuple[int, int]]:
         there = self._there
@@ -225,3 +230,8 @@ class CachedFile:
             self._there[first:last] = self._checked[first:last] = bytes(last - first)
             if self._stored:
                 self._stored.keep(first, [0] * (last - first))
+
+
+def _on_disk(size: int) -> int:
+    """Bytes that so many bytes take."""
+    return -(-size // BLOCK) * BLOCK

@@ -31,6 +31,9 @@ LOOK = 64 * 1024 * 1024
 """Bytes after which the disk is asked again how much is free."""
 
 
+NOTHING = Held(0, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class FolderStats:
     """How a folder of the cache is doing."""
@@ -67,9 +70,9 @@ class Folder:
 
     def __init__(self, path: str, most: int | None, files: int, sharers: int, clock: Callable[[], float]) -> None:
         self.path = os.path.join(path, INSIDE)
-        self.held = Held()
+        self.held = NOTHING
         """What is in it, as far as this process knows: what it put there, until it has counted."""
-        self._refused = Held()
+        self._refused = NOTHING
         """What there was no room for."""
         self._most, self._files, self._sharers = most, files, sharers
         self._clock = clock
@@ -104,13 +107,13 @@ class Folder:
         elif error.errno not in OURS:
             self._failed = (self._clock(), error)
 
-    def find(self, key: Key, size: int) -> Stored | None:
+    def find(self, name: str, key: Key, size: int) -> Stored | None:
         with self.blamed():
-            return find(self.file(key.name), key, size, attributes=self._attributes)
+            return find(self.file(name), key, size, attributes=self._attributes)
         return None
 
-    def make(self, key: Key, size: int) -> Stored | None:
-        path = self.file(key.name)
+    def make(self, name: str, key: Key, size: int) -> Stored | None:
+        path = self.file(name)
         with self.blamed():
             try:
                 return make(path, key, size, attributes=self._attributes)
@@ -129,12 +132,12 @@ class Folder:
             if self._unseen > LOOK or not self._free:
                 with self.blamed():
                     self._look()
-            grown = Held(self.held.bytes + size, self.held.files + files)
-            if not self.bounds.allows(grown, self._free - size):
+            held = self.held
+            if not self.bounds.allow(held.bytes + size, held.files + files, self._free - size):
                 self._refused = Held(size, files)
                 return False
             self._free -= size
-            self.held = grown
+            self.held = Held(held.bytes + size, held.files + files)
             return True
 
     def gave(self, held: Held) -> None:
@@ -142,16 +145,22 @@ class Folder:
         with self._lock:
             self._unseen = LOOK
             self._free += held.bytes
-            self._refused = Held()
+            self._refused = NOTHING
             self.held = Held(max(0, self.held.bytes - held.bytes), max(0, self.held.files - held.files))
 
     def counted(self, held: Held) -> None:
         """So much is there."""
         with self._lock:
             self.held = held
-            self._refused = Held()
+            self._refused = NOTHING
             with self.blamed():
                 self._look()
+
+    @property
+    def crowded(self) -> bool:
+        """Something has to go."""
+        held = self.held
+        return self._refused is not NOTHING or self.bounds.exceeded(held.bytes, held.files, self._free)
 
     def excess(self) -> Held:
         """What has to go."""

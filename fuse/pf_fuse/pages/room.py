@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 SHARE = 0.95
 """Of the disk, as far as others leave it, that a cache takes at most."""
@@ -27,8 +28,7 @@ class Found:
     """When it was opened, in nanoseconds since 1970."""
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(NamedTuple):
     """What a folder holds."""
 
     bytes: int = 0
@@ -44,9 +44,13 @@ class Bounds:
     spare: int
     """Bytes of the disk that stay free."""
 
-    def allows(self, held: Held, free: int) -> bool:
-        """True if a file may be added to."""
-        return held.bytes <= self.bytes and held.files <= self.files and free >= self.spare
+    def allow(self, size: int, files: int, free: int) -> bool:
+        """True if a folder may hold so much, with so much of the disk free."""
+        return size <= self.bytes and files <= self.files and free >= self.spare
+
+    def exceeded(self, size: int, files: int, free: int) -> bool:
+        """True if something has to go."""
+        return size > HIGH * self.bytes or files > HIGH * self.files or free < self.spare
 
     def excess(self, held: Held, free: int) -> Held:
         """How much has to go; nothing as long as there is room for a while."""

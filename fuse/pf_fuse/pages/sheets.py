@@ -20,6 +20,7 @@ HEAD = struct.Struct("=4sIQIIII")
 """The mark, the checksum of what follows of the head, the size of the file, where the seals begin, and how long the
 parts of the key are. In the byte order of the machine: a cache does not move.
 """
+CHECK = struct.Struct("=I")
 UNCHECKED = 8
 """Bytes at the beginning that the checksum leaves out."""
 SEAL = 4
@@ -38,11 +39,6 @@ class Sheet:
     def whole(self) -> bool:
         return 0 not in self.seals
 
-    @property
-    def bytes(self) -> int:
-        """How long it is, encoded."""
-        return seals_at(self.key) + SEAL * len(self.seals)
-
 
 def new_sheet(key: Key, size: int) -> Sheet:
     """That of a file of which nothing is there."""
@@ -58,18 +54,17 @@ def seals(data: memoryview) -> list[int]:
     return [seal(data[start : start + PAGE]) for start in range(0, len(data), PAGE)]
 
 
-def seals_at(key: Key) -> int:
-    """Where the seals begin."""
-    return -(-(HEAD.size + sum(map(len, _encoded(key)))) // SEAL) * SEAL
-
-
 def encode(sheet: Sheet) -> bytes:
-    words = _encoded(sheet.key)
-    begin = seals_at(sheet.key)
-    head = HEAD.pack(MARK, 0, sheet.size, begin, *map(len, words)) + b"".join(words)
-    head = head.ljust(begin, b"\0")
-    checked = struct.pack("=I", crc32c(head[UNCHECKED:]))
-    return MARK + checked + head[UNCHECKED:] + sheet.seals.tobytes()
+    return head(sheet) + sheet.seals.tobytes()
+
+
+def head(sheet: Sheet) -> bytes:
+    """What comes before the seals."""
+    words = [word.encode("utf-8", "surrogateescape") for word in sheet.key]
+    text = b"".join(words)
+    begin = -(-(HEAD.size + len(text)) // SEAL) * SEAL
+    made = (HEAD.pack(MARK, 0, sheet.size, begin, *map(len, words)) + text).ljust(begin, b"\0")
+    return MARK + CHECK.pack(crc32c(memoryview(made)[UNCHECKED:])) + made[UNCHECKED:]
 
 
 def decode(data: bytes) -> Sheet | None:
@@ -86,7 +81,3 @@ def decode(data: bytes) -> Sheet | None:
     found = array("I", data[begin : len(data) - (len(data) - begin) % SEAL])
     found.extend([0] * (pages_of(size) - len(found)))
     return Sheet(Key(*words), size, found)
-
-
-def _encoded(key: Key) -> list[bytes]:
-    return [word.encode("utf-8", "surrogateescape") for word in key]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pf_fuse.pages.keys import Key
-from pf_fuse.pages.sheets import SEAL, Sheet, decode, encode, new_sheet, seals_at
+from pf_fuse.pages.sheets import SEAL, Sheet, decode, head, new_sheet
 
 ATTRIBUTE = "user.paddleflow.sheet"
 ATTRIBUTE_BYTES = 2048
@@ -37,6 +37,8 @@ class State(NamedTuple):
 
 
 UNKNOWN = State(0, 0)
+NEW = State(0, 1)
+"""Of a file that was made just now."""
 
 
 @dataclass(slots=True)
@@ -49,6 +51,8 @@ class Stored:
     """Nobody else has it: it may be filled."""
     state: State
     """As it was opened."""
+    head: bytes
+    """Of the sheet."""
     sheet_descriptor: int = -1
     """Of a sheet that is a file."""
 
@@ -62,10 +66,10 @@ class Stored:
         for page, seal in enumerate(seals, first):
             self.sheet.seals[page] = seal
         if self.sheet_descriptor < 0:
-            os.setxattr(self.descriptor, ATTRIBUTE, encode(self.sheet))
+            os.setxattr(self.descriptor, ATTRIBUTE, self.head + self.sheet.seals.tobytes())
             return
         changed = self.sheet.seals[first : first + len(seals)].tobytes()
-        os.pwrite(self.sheet_descriptor, changed, seals_at(self.sheet.key) + SEAL * first)
+        os.pwrite(self.sheet_descriptor, changed, len(self.head) + SEAL * first)
 
     def share(self) -> None:
         """It is whole: others may read it, and nobody writes to it any more."""
@@ -103,7 +107,9 @@ def make(path: str, key: Key, size: int, *, attributes: bool) -> Stored | None:
         return None
     with _closed_on_failure(descriptor):
         if locked(descriptor, fcntl.LOCK_EX):
-            return _begun(Stored(descriptor, new_sheet(key, size), True, UNKNOWN), path, attributes)
+            made = _begun(descriptor, new_sheet(key, size), path, attributes)
+            made.state = NEW
+            return made
     os.close(descriptor)
     return None
 
@@ -154,22 +160,22 @@ def _partial(descriptor: int, path: str, key: Key, size: int, attributes: bool) 
     found = _read(descriptor, path, key, size) if info.st_size == size else None
     if found is None:
         os.ftruncate(descriptor, 0)
-        return _begun(Stored(descriptor, new_sheet(key, size), True, UNKNOWN), path, attributes)
+        return _begun(descriptor, new_sheet(key, size), path, attributes)
     found.alone = True
     if found.sheet.whole:
         found.share()
     return found
 
 
-def _begun(stored: Stored, path: str, attributes: bool) -> Stored:
+def _begun(descriptor: int, sheet: Sheet, path: str, attributes: bool) -> Stored:
     """With an empty sheet."""
-    if len(stored.sheet.seals) > 1:
-        os.ftruncate(stored.descriptor, stored.sheet.size)
-    if not attributes or stored.sheet.bytes > ATTRIBUTE_BYTES:
-        sheet = os.open(path + SHEET, FLAGS | os.O_CREAT | os.O_TRUNC, PRIVATE)
-        stored.sheet_descriptor = sheet
-        os.pwrite(sheet, encode(stored.sheet), 0)
-    return stored
+    made = Stored(descriptor, sheet, True, UNKNOWN, head(sheet))
+    if len(sheet.seals) > 1:
+        os.ftruncate(descriptor, sheet.size)
+    if not attributes or len(made.head) + SEAL * len(sheet.seals) > ATTRIBUTE_BYTES:
+        made.sheet_descriptor = os.open(path + SHEET, FLAGS | os.O_CREAT | os.O_TRUNC, PRIVATE)
+        os.pwrite(made.sheet_descriptor, made.head + sheet.seals.tobytes(), 0)
+    return made
 
 
 def _read(descriptor: int, path: str, key: Key, size: int) -> Stored | None:
@@ -187,7 +193,7 @@ def _read(descriptor: int, path: str, key: Key, size: int) -> Stored | None:
         if sheet_descriptor >= 0:
             os.close(sheet_descriptor)
         return None
-    return Stored(descriptor, sheet, False, UNKNOWN, sheet_descriptor)
+    return Stored(descriptor, sheet, False, UNKNOWN, head(sheet), sheet_descriptor)
 
 
 def attribute(descriptor: int) -> bytes | None:
