@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pf_fuse.fetching.memory import Block, Memory
+from pf_fuse.fetching.memory import ALIGNED, Block, Memory, aligned_at
 from pf_fuse.pages.keys import PAGE, Extent
 
 BLOCK = 8 * PAGE
@@ -30,7 +32,17 @@ def test_buffers_are_used_again_once_nobody_looks_at_them() -> None:
     assert view is not None
     del view
     assert memory.take(BLOCK, urgent=True) is buffer
-    assert len(buffer) == BLOCK
+    assert len(buffer) == BLOCK + ALIGNED
+
+
+def test_blocks_begin_where_disks_want_them() -> None:
+    memory = Memory(2 * BLOCK, BLOCK)
+    buffer = memory.take(BLOCK, urgent=True)
+    assert buffer is not None
+    at = aligned_at(buffer)
+    assert at + BLOCK <= len(buffer)
+    with memoryview(buffer)[at:] as view:
+        assert ctypes.addressof(ctypes.c_char.from_buffer(view)) % ALIGNED == 0
 
 
 def test_a_block_that_is_gone_shows_nothing() -> None:
@@ -62,7 +74,7 @@ def test_what_is_on_the_disk_too_goes_at_rest() -> None:
     disk.kept = True
     only = kept(memory, memory.take(PAGE, urgent=True) or b"", start=BLOCK)
     memory.rest()
-    assert memory.used == PAGE
+    assert memory.used == PAGE + ALIGNED
     assert only.places
     assert not disk.places
 

@@ -209,3 +209,4 @@ class Fetcher:
             del self._readings[reading.key]
         for block in set(reading.blocks.values()):
             self._common.memory.drop(block)
+        self._common.turns.fed()

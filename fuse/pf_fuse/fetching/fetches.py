@@ -21,7 +21,8 @@ class Wait:
 
     def __init__(self, path: str, start: int, end: int, until: float) -> None:
         self.path, self.start, self.end, self.until = path, start, end, until
-        self.answer: Future[Bytes] = Future()
+        self.answer: Future[Bytes] | None = Future()
+        """None when it was given: who looks at memory is to be the only one to hold it."""
         self.lacks: set[Fetch] = set()
         self._buffer: bytearray | None = None
 
@@ -36,25 +37,34 @@ class Wait:
         """What was fetched is in memory. Called once for each fetch, by different threads."""
         if fetch.extent.start <= self.start and self.end <= fetch.extent.end:
             begin = fetch.extent.start
-            self._settle(lambda: self.answer.set_result(view[self.start - begin : self.end - begin]))
+            part = view[self.start - begin : self.end - begin]
+            self._settle(lambda answer: answer.set_result(part))
             return
         self.take(fetch.extent.start, view)
         self.lacks.discard(fetch)
         if not self.lacks:
-            self._settle(lambda: self.answer.set_result(self.bytes))
+            whole = self.bytes
+            self._settle(lambda answer: answer.set_result(whole))
 
     def failed(self, error: BaseException) -> None:
-        self._settle(lambda: self.answer.set_exception(error))
+        self._settle(lambda answer: answer.set_exception(error))
 
     @property
     def bytes(self) -> Bytes:
         """All that was taken."""
         return self._buffer or b""
 
-    def _settle(self, settle: Callable[[], None]) -> None:
+    @property
+    def over(self) -> bool:
+        """Nobody waits any more."""
+        return self.answer is None or self.answer.done()
+
+    def _settle(self, settle: Callable[[Future[Bytes]], None]) -> None:
+        answer, self.answer, self._buffer = self.answer, None, None
         # It may have been cancelled, or be too late.
-        with contextlib.suppress(InvalidStateError):
-            settle()
+        if answer:
+            with contextlib.suppress(InvalidStateError):
+                settle(answer)
 
 
 class Fetch:
@@ -75,4 +85,4 @@ class Fetch:
     @property
     def wanted(self) -> bool:
         """Somebody waits for it."""
-        return any(not wait.answer.done() for wait in self.waits)
+        return any(not wait.over for wait in self.waits)

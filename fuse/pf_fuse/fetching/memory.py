@@ -7,11 +7,15 @@ say that it is done.
 
 from __future__ import annotations
 
+import ctypes
 from collections import OrderedDict
 from collections.abc import MutableMapping
 from dataclasses import dataclass, field
 
 from pf_fuse.pages.keys import PAGE, Extent
+
+ALIGNED = 4096
+"""Where what a disk takes without copying has to lie in memory: at a multiple of so many bytes."""
 
 
 @dataclass(slots=True, eq=False)
@@ -21,9 +25,10 @@ class Block:
     extent: Extent
     """Empty from when the memory may be used for something else."""
     data: bytes | bytearray
-    """At least as long as the extent."""
     places: MutableMapping[int, Block] = field(repr=False)
     """Where its file finds it, by its pages."""
+    at: int = 0
+    """Where in the data the extent begins."""
     unread: bool = False
     """Fetched before it was asked for, and not read since."""
     kept: bool = False
@@ -32,7 +37,7 @@ class Block:
     def view(self, start: int, end: int) -> memoryview | None:
         """Bytes of the file; None if they are not here, or no longer."""
         begin = self.extent.start
-        found = memoryview(self.data)[start - begin : end - begin].toreadonly()
+        found = memoryview(self.data)[self.at + start - begin : self.at + end - begin].toreadonly()
         # Only now nobody can use the buffer for anything else: what it holds is looked at afterwards.
         return found if self.extent.start == begin and start >= begin and end <= self.extent.end else None
 
@@ -54,13 +59,18 @@ class Memory:
     def take(self, size: int, *, urgent: bool) -> bytearray | None:
         """A buffer; None if there is none just now. What nobody waits for takes nothing that was not read yet."""
         if size <= self._block // 2:
+            size += ALIGNED
             return bytearray(size) if self.claim(size, urgent=urgent) else None
-        if self._free or self._regain():
-            return self._free.pop()
-        if self.claim(self._block, urgent=urgent):
-            # What was freed for it may have left a buffer.
-            return bytearray(self._block)
-        return None
+        if self.used >= self.most // 2:
+            self._forget_kept()
+        while not (self._free or self._regain()):
+            if self.used + self._block <= self.most:
+                self.used += self._block
+                self.peak = max(self.peak, self.used)
+                return bytearray(self._block + ALIGNED)
+            if not self._forget(urgent=urgent):
+                return None
+        return self._free.pop()
 
     def claim(self, size: int, *, urgent: bool) -> bool:
         """Room for bytes that somebody else brings; false if there is none just now."""
@@ -73,9 +83,9 @@ class Memory:
 
     def give(self, data: bytes | bytearray) -> None:
         """What was taken, or claimed, and is not needed."""
-        if len(data) < self._block - 1 or isinstance(data, bytes):
+        if len(data) < self._block or isinstance(data, bytes):
             self.used -= len(data)
-        elif _unseen(data, self._block):
+        elif _unseen(data, self._block + ALIGNED):
             self._free.append(data)
         else:
             self._lent.append(data)
@@ -107,6 +117,11 @@ class Memory:
         block.extent = Extent(-1, -1)
         self.give(block.data)
 
+    def disown(self) -> None:
+        """Buffers that somebody looks at for long are theirs from now on: nobody else is to wait for them."""
+        self.used -= self._block * len(self._lent)
+        self._lent.clear()
+
     def rest(self) -> None:
         """Nothing happens: gives back what can be had again."""
         for block in [block for block in self._blocks if block.kept]:
@@ -117,7 +132,7 @@ class Memory:
     def _regain(self) -> bool:
         """True if a buffer that somebody looked at is free."""
         for place, buffer in enumerate(self._lent):
-            if _unseen(buffer, self._block):
+            if _unseen(buffer, self._block + ALIGNED):
                 self._free.append(self._lent.pop(place))
                 return True
         return False
@@ -142,6 +157,19 @@ class Memory:
             self.drop(needed)
             return True
         return False
+
+    def _forget_kept(self) -> None:
+        """Lets go of a block that is on the disk too and was read: it is cheaper than fresh memory."""
+        if not self._free:
+            for block in self._blocks:
+                if block.kept and not block.unread:
+                    self.drop(block)
+                    return
+
+
+def aligned_at(buffer: bytearray) -> int:
+    """Where in a buffer that was taken its bytes begin; it is as much longer."""
+    return -ctypes.addressof(ctypes.c_char.from_buffer(buffer)) % ALIGNED
 
 
 def _unseen(buffer: bytearray, size: int) -> bool:

@@ -58,6 +58,15 @@ class Pattern:
         self._block = block
         self._streams: list[Stream] = []
 
+    @property
+    def led(self) -> bool:
+        """Whoever read last reads on, and has done so for a while."""
+        return bool(self._streams) and self._streams[0].window >= self._block
+
+    def back_to(self, place: int) -> None:
+        """Of what was to be fetched before who read last, nothing is fetched from there on."""
+        self._streams[0].reached = place
+
     def observe(self, start: int, end: int, most: int) -> Extent:
         """What to fetch beyond what is read; may lie behind the end of the file."""
         for place, stream in enumerate(self._streams):

@@ -62,7 +62,7 @@ class Reading:
             self._common.counts.asked += end - offset
             view = self._in_memory(offset, end)
             if view is not None:
-                self._fetch_ahead(offset, end)
+                self._fetch_ahead(self._observed(offset, end))
                 return view
         data = self.file.read(offset, size)
         return self._wait(offset, end) if data is None else self._go_on(data, offset, end)
@@ -71,6 +71,11 @@ class Reading:
     def worth_keeping(self) -> bool:
         """There is something of it in memory that is not on a disk."""
         return bool(self.blocks) and self.file.fd < 0 and not self.error
+
+    @property
+    def unused(self) -> bool:
+        """Nobody has it open."""
+        return not self.opens
 
     def claim(self) -> Fetch | None:
         """The request for a small file that is not here, for whoever does it at once. The caller holds the lock."""
@@ -91,15 +96,16 @@ class Reading:
     def landed(self, fetch: Fetch) -> None:
         """It is not under way any more. The caller holds the lock."""
         fetch.ended = True
+        flew = bool(self.flying)
         for page in fetch.pages:
             if self.flying.get(page) is fetch:
                 del self.flying[page]
-        if not self.flying:
+        if flew and not self.flying:
             self._common.streams -= 1
 
     def _go_on(self, data: bytes, start: int, end: int) -> bytes:
         with self._common.lock:
-            self._fetch_ahead(start, end)
+            self._fetch_ahead(self._observed(start, end))
         return data
 
     def _in_memory(self, start: int, end: int) -> memoryview | None:
@@ -107,8 +113,12 @@ class Reading:
         block = self.blocks.get(start // PAGE)
         view = block.view(start, end) if block else None
         if block and view is not None:
-            self._common.memory.touch(block)
+            self._touch(block)
         return view
+
+    def _touch(self, block: Block) -> None:
+        self._common.memory.touch(block)
+        self._common.turns.fed()
 
     def _wait(self, start: int, end: int) -> Answer[Bytes]:
         """Some of it is not here."""
@@ -118,13 +128,15 @@ class Reading:
         with common.lock:
             if common.turns.ended:
                 raise unreachable(self.entry.path, "the mount ends")
-            self._lacking(missing, wait)
-            if not wait.lacks:
-                return wait.bytes
-            common.counts.waited += end - start
-            common.watch.add(wait)
-            self._fetch_ahead(start, end)
-        return wait.answer
+            ahead = self._observed(start, end)
+            self._ask(missing, wait)
+            # From here on it may be given at any time.
+            answer = wait.answer if wait.lacks else None
+            if answer:
+                common.counts.waited += end - start
+                common.watch.add(wait)
+            self._fetch_ahead(ahead)
+        return answer or wait.bytes
 
     def _from_disk(self, wait: Wait) -> Iterator[Extent]:
         """Takes what is on the disk; whole pages that are not, or cannot be read."""
@@ -140,16 +152,27 @@ class Reading:
                 yield gap
             at = gap.end
 
-    def _lacking(self, missing: Iterable[Extent], wait: Wait | None) -> None:
+    def _ask(self, missing: Iterable[Extent], wait: Wait) -> None:
         """Takes what is in memory, joins what is under way, and asks for the rest."""
         lacking: list[Extent] = []
         for extent in missing:
             lacking.extend(self._not_here(extent, wait))
         if lacking and self.error:
             raise self.error
+        if lacking and self._pattern.led:
+            lacking[-1] = self._grown(lacking[-1])
         for fetch in self._fetches(lacking):
             self._fly(fetch)
             self._join(fetch, wait)
+
+    def _grown(self, extent: Extent) -> Extent:
+        """Who reads on needs the rest of the block too."""
+        block = self._common.settings.block
+        gaps = self.file.missing(extent.start, -(-extent.end // block) * block - extent.start)
+        for gap in gaps[:1]:
+            for run in self._not_here(gap, None):
+                return Extent(extent.start, max(run.end, extent.end))
+        return extent
 
     def _not_here(self, extent: Extent, wait: Wait | None) -> Iterator[Extent]:
         """Extents that are neither in memory nor under way."""
@@ -171,6 +194,7 @@ class Reading:
             start, end = max(page * PAGE, wait.start), min((page + 1) * PAGE, wait.end)
             view = block.view(start, end)
             if view is not None:
+                self._touch(block)
                 wait.take(start, view)
                 return True
         elif block:
@@ -202,17 +226,25 @@ class Reading:
         for page in fetch.pages:
             self.flying.setdefault(page, fetch)
 
-    def _fetch_ahead(self, start: int, end: int) -> None:
-        """Asks for what will be read next, as far as there is memory for it."""
+    def _observed(self, start: int, end: int) -> Extent:
+        """What to fetch ahead of a read."""
         common, size = self._common, self.entry.size
         if size <= common.settings.small or self.error:
-            return
-        room = common.memory.most // 2
-        most = min(common.settings.ahead, room // max(1, common.streams))
-        ahead = self._pattern.observe(start, end, most)
+            return Extent(size, size)
+        return self._pattern.observe(start, end, min(common.settings.ahead, self._room // max(1, common.streams)))
+
+    @property
+    def _room(self) -> int:
+        """Bytes of memory for what nobody waits for."""
+        return self._common.memory.most // 2
+
+    def _fetch_ahead(self, ahead: Extent) -> None:
+        """Asks for what will be read next, as far as there is memory for it."""
+        turns, size = self._common.turns, self.entry.size
         for gap in self.file.missing(ahead.start, ahead.end - ahead.start) if ahead.start < size else ():
             for fetch in self._fetches(self._not_here(gap, None)):
-                if common.turns.ahead_bytes + fetch.extent.size > room:
+                if turns.ahead_bytes + fetch.extent.size > self._room:
+                    self._pattern.back_to(fetch.extent.start)
                     return
                 self._fly(fetch)
-                common.turns.add(fetch)
+                turns.add(fetch)

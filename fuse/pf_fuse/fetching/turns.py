@@ -24,6 +24,8 @@ class Turns:
     def __init__(self, lock: threading.Lock, hire: Callable[[], None]) -> None:
         self.ahead_bytes = 0
         """Of what waits, or is under way, and was not asked for."""
+        self.starved = False
+        """There was no memory for what nobody waits for: it is not begun until there is."""
         self.ended = False
         self._hire = hire
         """Begins another worker, if there may be more."""
@@ -49,6 +51,19 @@ class Turns:
         self._ahead.append(fetch)
         self._call(1)
 
+    def put_back(self, fetch: Fetch) -> None:
+        """There is no memory for it, and nobody waits for it."""
+        fetch.started = False
+        self.ahead_bytes += fetch.extent.size
+        self._ahead.appendleft(fetch)
+        self.starved = True
+
+    def fed(self) -> None:
+        """There may be memory again."""
+        if self.starved:
+            self.starved = False
+            self._changed.notify(self.waiting)
+
     def cancel(self, fetch: Fetch) -> None:
         """Nobody needs it any more, and nobody has begun with it."""
         if not fetch.ended and fetch in self._ahead:
@@ -62,14 +77,14 @@ class Turns:
 
     def next(self) -> Turn | None:
         for turns in (self._wanted, self._ahead):
-            while turns:
+            while turns and not (self.starved and turns is self._ahead):
                 fetch = turns.popleft()
                 if turns is self._ahead and not fetch.ended:
                     self.ahead_bytes -= fetch.extent.size
                 if not fetch.started and not fetch.ended:
                     fetch.started = True
                     return fetch
-        return self._later.popleft() if self._later else None
+        return self._later.popleft() if self._later and not self.starved else None
 
     def sleep(self) -> bool:
         """Waits until there may be something to do; false if nothing came for a while."""

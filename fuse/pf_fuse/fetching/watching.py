@@ -57,5 +57,5 @@ class Watch:
     def _late(self, now: float) -> list[Wait]:
         """Those whose time is over; nobody keeps those who have their answers."""
         late = [wait for wait in self._waits if wait.until <= now]
-        self._waits = deque(wait for wait in self._waits if wait.until > now and not wait.answer.done())
+        self._waits = deque(wait for wait in self._waits if wait.until > now and not wait.over)
         return late

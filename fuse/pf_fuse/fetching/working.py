@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable
+from itertools import count
 
 from pf_backends.entries import Entry
 from pf_backends.errors import Changed, changed, failure, unreachable
 from pf_fuse.fetching.common import Common, Source
 from pf_fuse.fetching.fetches import Fetch
-from pf_fuse.fetching.memory import Block
+from pf_fuse.fetching.memory import Block, aligned_at
 from pf_fuse.fetching.reading import Reading
 from pf_fuse.fetching.turns import Turn
 from pf_fuse.pages.keys import Extent
 
+LONG = 1.0
+"""Seconds that somebody may look at memory that others wait for."""
 MOMENT = 0.05
 """Seconds after which somebody who waits for memory looks by himself."""
 
@@ -63,9 +66,9 @@ class Work:
 
     def _fetch(self, fetch: Fetch) -> None:
         try:
-            data = self._whole(fetch) if fetch.whole else self._part(fetch)
-            if data is not None:
-                self._arrived(fetch, data)
+            block = self._whole(fetch) if fetch.whole else self._part(fetch)
+            if block is not None:
+                self._arrived(fetch, block)
         except OSError as error:
             self._failed(fetch, error)
         except BaseException as error:
@@ -75,19 +78,19 @@ class Work:
         finally:
             self._let_go(fetch.reading)
 
-    def _whole(self, fetch: Fetch) -> bytes | None:
+    def _whole(self, fetch: Fetch) -> Block | None:
         """All of a small file, with one request."""
         entry, common = fetch.reading.entry, self._common
         if not self._room(fetch, lambda: common.memory.claim(entry.size, urgent=bool(fetch.waits))):
             return None
         try:
-            return _whole(common.source, entry)
+            return Block(fetch.extent, _whole(common.source, entry), fetch.reading.blocks)
         except BaseException:
             with common.lock:
                 common.memory.unclaim(entry.size)
             raise
 
-    def _part(self, fetch: Fetch) -> bytearray | None:
+    def _part(self, fetch: Fetch) -> Block | None:
         entry, extent, common = fetch.reading.entry, fetch.extent, self._common
         buffers: list[bytearray] = []
 
@@ -98,30 +101,42 @@ class Work:
 
         if not self._room(fetch, take):
             return None
+        buffer = buffers[0]
+        block = Block(extent, buffer, fetch.reading.blocks, at=aligned_at(buffer))
         try:
-            _part(common.source, entry, extent, memoryview(buffers[0])[: extent.size])
+            _part(common.source, entry, extent, memoryview(buffer)[block.at : block.at + extent.size])
         except BaseException:
             with common.lock:
-                common.memory.give(buffers[0])
+                common.memory.give(buffer)
             raise
-        return buffers[0]
+        return block
 
     def _room(self, fetch: Fetch, take: Callable[[], bool]) -> bool:
         """Waits for memory as long as somebody waits for the bytes; false if nobody does, and there is none."""
         common = self._common
         with common.lock:
-            while not take():
+            for moment in count(1):
+                if take():
+                    break
                 if common.turns.ended or not fetch.wanted:
-                    fetch.reading.landed(fetch)
+                    self._give_up(fetch)
                     return False
                 common.freed.wait(MOMENT)
+                if moment * MOMENT >= LONG:
+                    common.memory.disown()
             common.counts.requests += 1
             return True
 
-    def _arrived(self, fetch: Fetch, data: bytes | bytearray) -> None:
+    def _give_up(self, fetch: Fetch) -> None:
+        """There is no memory for it. The caller holds the lock."""
+        if fetch.whole or self._common.turns.ended or fetch.reading.unused:
+            fetch.reading.landed(fetch)
+        else:
+            self._common.turns.put_back(fetch)
+
+    def _arrived(self, fetch: Fetch, block: Block) -> None:
         common, reading, extent = self._common, fetch.reading, fetch.extent
-        view = memoryview(data)[: extent.size].toreadonly()
-        block = Block(extent, data, reading.blocks)
+        view = memoryview(block.data)[block.at : block.at + extent.size].toreadonly()
         with common.lock:
             block.unread = not fetch.waits
             common.memory.keep(block)
@@ -135,6 +150,7 @@ class Work:
             common.cache.tidy()
         with common.lock:
             common.freed.notify()
+            common.turns.fed()
 
     def _failed(self, fetch: Fetch, error: OSError) -> None:
         with self._common.lock:

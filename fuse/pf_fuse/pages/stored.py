@@ -29,6 +29,12 @@ PRIVATE = 0o600
 NO_ATTRIBUTE = frozenset({errno.ENODATA, errno.ENOTSUP})
 
 
+LARGE = 1024 * 1024
+"""Bytes from which on it pays to write without a copy: small files are better in the kernel's cache, too."""
+SECTOR = 4096
+NOT_THROUGH = frozenset({errno.EINVAL, errno.ENOENT, errno.ENOTSUP})
+
+
 class State(NamedTuple):
     """By which a file that was checked is known again."""
 
@@ -55,11 +61,27 @@ class Stored:
     """Of the sheet."""
     sheet_descriptor: int = -1
     """Of a sheet that is a file."""
+    through: int = -1
+    """Of the same file, for what is written past the kernel's own cache."""
 
     def write(self, data: memoryview, offset: int) -> None:
-        while data:
-            written = os.pwrite(self.descriptor, data, offset)
-            data, offset = data[written:], offset + written
+        """Large writes go to the disk without a copy in the kernel, if the memory lies as the disk wants it."""
+        at_once = len(data) - len(data) % SECTOR if len(data) >= LARGE else 0
+        if at_once and self._write_through(data[:at_once], offset):
+            data, offset = data[at_once:], offset + at_once
+        _write(self.descriptor, data, offset)
+
+    def _write_through(self, data: memoryview, offset: int) -> bool:
+        """False if memory, disk or filesystem are not made for it."""
+        try:
+            if self.through < 0:
+                self.through = os.open(f"/proc/self/fd/{self.descriptor}", os.O_WRONLY | os.O_DIRECT | os.O_CLOEXEC)
+            _write(self.through, data, offset)
+        except OSError as error:
+            if error.errno in NOT_THROUGH:
+                return False
+            raise
+        return True
 
     def keep(self, first: int, seals: Sequence[int]) -> None:
         """Pages from the first one on are there, and were written before; those whose seal is 0 are there no more."""
@@ -75,6 +97,9 @@ class Stored:
         """It is whole: others may read it, and nobody writes to it any more."""
         fcntl.flock(self.descriptor, fcntl.LOCK_SH)
         self.alone = False
+        if self.through >= 0:
+            os.close(self.through)
+            self.through = -1
 
     def claim(self) -> bool:
         """Asks to have it alone; where others have it too it stays readable."""
@@ -85,9 +110,15 @@ class Stored:
         return self.alone
 
     def close(self) -> None:
-        os.close(self.descriptor)
-        if self.sheet_descriptor >= 0:
-            os.close(self.sheet_descriptor)
+        for descriptor in (self.descriptor, self.sheet_descriptor, self.through):
+            if descriptor >= 0:
+                os.close(descriptor)
+
+
+def _write(descriptor: int, data: memoryview, offset: int) -> None:
+    while data:
+        written = os.pwrite(descriptor, data, offset)
+        data, offset = data[written:], offset + written
 
 
 def locked(descriptor: int, kind: int) -> bool:
