@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -85,6 +86,19 @@ class Reader(threading.Thread):
                 found.update(part)
 
 
+def write(path: Path, real: Path, enough: threading.Event, failures: list[BaseException]) -> None:
+    """Writes a file again and again, and looks whether it is what was written."""
+    chance = random.Random(3)
+    try:
+        while not enough.is_set():
+            data = chance.randbytes(MIB)
+            with open(path, "wb", buffering=0) as file:
+                assert all(file.write(data[start : start + 65536]) == 65536 for start in range(0, MIB, 65536))
+            assert real.read_bytes() == data
+    except (AssertionError, OSError) as failure:
+        failures.append(failure)
+
+
 def look(folder: Path, enough: threading.Event, failures: list[BaseException]) -> None:
     """Lists a folder and looks at all that is in it, again and again."""
     try:
@@ -108,7 +122,9 @@ def survive(holding: Holding, kills: int) -> tuple[float, float]:
     readers = [Reader(holding.place / "file", data) for _ in range(2)]
     enough, failures = threading.Event(), list[BaseException]()
     looker = threading.Thread(target=look, args=(holding.place / "folder", enough, failures))
-    for thread in (*readers, looker):
+    written = [folder / "written" for folder in (holding.place, holding.root)]
+    writer = threading.Thread(target=write, args=(*written, enough, failures))
+    for thread in (*readers, looker, writer):
         thread.start()
     gaps = []
     for _ in range(kills):
@@ -119,7 +135,7 @@ def survive(holding: Holding, kills: int) -> tuple[float, float]:
     for reader in readers:
         reader.enough.set()
     enough.set()
-    for thread in (*readers, looker):
+    for thread in (*readers, looker, writer):
         thread.join(20)
         assert not thread.is_alive()
     assert [reader.failures for reader in readers] == [[], []]
@@ -148,6 +164,30 @@ def test_programs_notice_nothing_of_killed_clients_but_a_pause(holdings: Holding
 def test_a_hundred_killed_clients_are_as_good_as_twenty(holdings: Holdings) -> None:
     waited, gap = survive(holdings(), CRASH_KILLS)
     assert waited <= gap + MORE
+
+
+def test_what_was_done_and_not_said_is_done_once(holdings: Holdings) -> None:
+    """Each of these is done by a client that is killed before it answers, and is asked again."""
+    holding = holdings()
+    holding.served(1)
+    place = holding.place
+    name = "user.dies-{}".format
+    os.mkdir(place / name("folder"))
+    os.close(os.open(place / name("file"), os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+    os.mknod(place / name("node"), stat.S_IFREG | 0o600)
+    os.symlink("file", place / name("soft"))
+    os.link(place / name("file"), place / name("hard"))
+    assert sorted(os.listdir(place)) == sorted(os.listdir(holding.root))
+    assert len(os.listdir(place)) == 5
+    os.setxattr(place / name("file"), name("value"), b"1", os.XATTR_CREATE)
+    os.removexattr(place / name("file"), name("value"))
+    os.rename(place / name("node"), place / name("moved"))
+    os.unlink(place / name("moved"))
+    os.rmdir(place / name("folder"))
+    assert sorted(os.listdir(holding.root)) == sorted(map(name, ["file", "hard", "soft"]))
+    assert len(holding.clients) == 11
+    with pytest.raises(FileNotFoundError):
+        os.unlink(place / name("moved"))
 
 
 def test_files_that_the_kernel_reads_itself_are_read_on_without_a_client(holdings: Holdings) -> None:

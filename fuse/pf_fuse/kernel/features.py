@@ -53,7 +53,7 @@ SINCE = {
 """The minor version of the protocol from which on a kernel may have it, where that is newer than the oldest."""
 NO_FLUSH_SINCE = 35
 
-LINUX = {"5.4": 31, "5.10": 32, "5.15": 34, "6.1": 37, "6.6": 39, "6.9": 40}
+LINUX = {"5.4": 31, "5.10": 32, "5.15": 34, "6.1": 37, "6.2": 38, "6.6": 39, "6.9": 40}
 """The minor version of the protocol that kernels speak."""
 
 USUAL = (

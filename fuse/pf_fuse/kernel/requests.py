@@ -7,6 +7,7 @@ into which all requests are read; only the serving thread calls handlers.
 from __future__ import annotations
 
 import errno
+import os
 import stat
 import time
 from collections import deque
@@ -34,7 +35,8 @@ from pf_fuse.kernel.encoding import (
 )
 from pf_fuse.kernel.folders import Folders, Piece
 from pf_fuse.kernel.replies import Encode, Parked, Replies, Undo
-from pf_fuse.kernel.wire import ASKER, ASKER_AT, BODY, HEAD, Ask, Change
+from pf_fuse.kernel.resent import forgiving, nothing
+from pf_fuse.kernel.wire import ASKER, ASKER_AT, BODY, HEAD, RESENT, Ask, Change
 from pf_fuse.operations import Answer, Bytes, Caller, Changes, Known, Lock, Opened, Operations
 
 T = TypeVar("T")
@@ -137,8 +139,11 @@ class Requests:
 
     def create(self, node: int, length: int) -> Bytes | None:
         flags, mode, _, _ = wire.CREATE_IN.unpack_from(self._buffer, BODY)
-        name = self._name(BODY + wire.CREATE_IN.size, length)
-        return self._give(self._operations.create(self._caller(), node, name, mode, flags), encode_created)
+        new = partial(
+            self._operations.create, self._caller(), node, self._name(BODY + wire.CREATE_IN.size, length), mode
+        )
+        answer = self._once(partial(new, flags), errno.EEXIST, partial(new, flags & ~os.O_EXCL))
+        return self._give(answer, encode_created)
 
     def write(self, node: int, _: int) -> Bytes | None:
         _, offset, size, _, _, flags, _ = wire.READ_IN.unpack_from(self._buffer, BODY)
@@ -182,27 +187,33 @@ class Requests:
         if stat.S_IFMT(mode) in DEVICES:
             raise PermissionError(errno.EPERM, "no devices are made here")
         name = self._name(BODY + wire.MKNOD_IN.size, length)
-        return self._give(self._operations.mknod(self._caller(), node, name, mode), encode_entry)
+        return self._new(node, name, partial(self._operations.mknod, self._caller(), node, name, mode))
 
     def mkdir(self, node: int, length: int) -> Bytes | None:
         mode, _ = wire.MKDIR_IN.unpack_from(self._buffer, BODY)
         name = self._name(BODY + wire.MKDIR_IN.size, length)
-        return self._give(self._operations.mkdir(self._caller(), node, name, mode), encode_entry)
+        return self._new(node, name, partial(self._operations.mkdir, self._caller(), node, name, mode))
 
     def symlink(self, node: int, length: int) -> Bytes | None:
         name, target = self._names(BODY, length)
-        return self._give(self._operations.symlink(self._caller(), node, name, target), encode_entry)
+        return self._new(node, name, partial(self._operations.symlink, self._caller(), node, name, target))
 
     def link(self, node: int, length: int) -> Bytes | None:
         (linked,) = wire.LINK_IN.unpack_from(self._buffer, BODY)
         name = self._name(BODY + wire.LINK_IN.size, length)
-        return self._give(self._operations.link(self._caller(), linked, node, name), encode_entry)
+        return self._new(node, name, partial(self._operations.link, self._caller(), linked, node, name))
+
+    def _new(self, folder: int, name: bytes, operation: Callable[[], Answer[Known]]) -> Bytes | None:
+        there = partial(self._operations.lookup, self._caller(), folder, name)
+        return self._give(self._once(operation, errno.EEXIST, there), encode_entry)
 
     def unlink(self, node: int, length: int) -> Bytes | None:
-        return self._give(self._operations.unlink(self._caller(), node, self._name(BODY, length)), encode_nothing)
+        operation = partial(self._operations.unlink, self._caller(), node, self._name(BODY, length))
+        return self._give(self._once(operation, errno.ENOENT, nothing), encode_nothing)
 
     def rmdir(self, node: int, length: int) -> Bytes | None:
-        return self._give(self._operations.rmdir(self._caller(), node, self._name(BODY, length)), encode_nothing)
+        operation = partial(self._operations.rmdir, self._caller(), node, self._name(BODY, length))
+        return self._give(self._once(operation, errno.ENOENT, nothing), encode_nothing)
 
     def rename(self, node: int, length: int) -> Bytes | None:
         (folder,) = wire.RENAME_IN.unpack_from(self._buffer, BODY)
@@ -214,8 +225,8 @@ class Requests:
 
     def _rename(self, node: int, folder: int, flags: int, names: tuple[bytes, bytes]) -> Bytes | None:
         name, new_name = names
-        answer = self._operations.rename(self._caller(), node, name, folder, new_name, flags)
-        return self._give(answer, encode_nothing)
+        operation = partial(self._operations.rename, self._caller(), node, name, folder, new_name, flags)
+        return self._give(self._once(operation, errno.ENOENT, nothing), encode_nothing)
 
     # Folders.
 
@@ -275,14 +286,16 @@ class Requests:
         start = BODY + wire.SETXATTR_IN.size
         end = self._buffer.index(0, start)
         name, value = bytes(self._view[start:end]), bytes(self._view[end + 1 : end + 1 + size])
-        return self._give(self._operations.setxattr(node, name, value, flags), encode_nothing)
+        operation = partial(self._operations.setxattr, node, name, value, flags)
+        return self._give(self._once(operation, errno.EEXIST, nothing), encode_nothing)
 
     def listxattr(self, node: int, _: int) -> Bytes | None:
         room, _ = wire.GETXATTR_IN.unpack_from(self._buffer, BODY)
         return self._give(self._operations.listxattr(node), partial(encode_names, room))
 
     def removexattr(self, node: int, length: int) -> Bytes | None:
-        return self._give(self._operations.removexattr(node, self._name(BODY, length)), encode_nothing)
+        operation = partial(self._operations.removexattr, node, self._name(BODY, length))
+        return self._give(self._once(operation, errno.ENODATA, nothing), encode_nothing)
 
     # Locks.
 
@@ -321,6 +334,11 @@ class Requests:
     def _names(self, start: int, length: int) -> tuple[bytes, bytes]:
         first, second, _ = bytes(self._view[start:length]).split(b"\0")
         return first, second
+
+    def _once(self, operation: Callable[[], Answer[T]], number: int, instead: Callable[[], Answer[T]]) -> Answer[T]:
+        """For what cannot be done twice; the number is how it fails the second time."""
+        _, _, unique, _ = HEAD.unpack_from(self._buffer)
+        return forgiving(operation, number, instead) if unique & RESENT else operation()
 
     def _give(self, answer: Answer[T], encode: Encode[T], undo: Undo[T] | None = None) -> Bytes | None:
         if isinstance(answer, Future):
