@@ -88,14 +88,14 @@ def seaweed(**more: object) -> S3Server:
     return replace(started("seaweed", s3, command, folder), more=more)
 
 
-def versity() -> S3Server:
-    """versitygw over a folder."""
+def versity(*more: str) -> S3Server:
+    """versitygw over a folder. Unless told ``--keep-alive`` it hangs up after each answer."""
     binary = built_versity()
     folder = Path(tempfile.mkdtemp(prefix="pf"))
     for inner in ("data", "meta"):
         (folder / inner).mkdir()
     (port,) = free_ports(1)
-    command = [str(binary), "--port", f"127.0.0.1:{port}", "--quiet", "posix", str(folder / "data")]
+    command = [str(binary), "--port", f"127.0.0.1:{port}", "--quiet", *more, "posix", str(folder / "data")]
     return started("versity", port, command, folder, ROOT_ACCESS_KEY=KEYS.access, ROOT_SECRET_KEY=KEYS.secret)
 
 

@@ -8,8 +8,9 @@ import random
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from types import MappingProxyType
+from typing import NamedTuple
 
 from pf_backends.errors import Unreachable, failure, unreachable, unsupported
 from pf_backends.s3.refusals import EXPIRED, SKEWED, code_of, is_passing, refusal, without_secrets
@@ -22,8 +23,7 @@ _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(NamedTuple):
     """A call."""
 
     method: str
@@ -31,7 +31,7 @@ class Ask:
     """What it is about, for messages."""
     key: str = ""
     query: Query = ()
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = MappingProxyType({})
     """By names in small letters."""
     body: memoryview | bytes = b""
     into: memoryview | None = None
@@ -97,7 +97,7 @@ class Caller:
             except Unreachable as error:
                 attempts.again(ask.path, self._why(ask, error))
                 continue
-            if answer.head.successful or answer.status in ask.allowed:
+            if answer.successful or answer.status in ask.allowed:
                 return answer
             self._judge(ask, answer, keys, attempts)
 

@@ -37,8 +37,8 @@ def read(caller: Caller, keys: Keys, path: str, offset: int, into: memoryview, v
             break
         pinned = _same(path, answer.headers, pinned)
         end = _end(path, answer, start)
-        count += answer.count
-        if not answer.count or offset + count >= end:
+        count += answer.filled
+        if not answer.filled or offset + count >= end:
             break
     return count
 
@@ -79,12 +79,12 @@ def _same(path: str, headers: Mapping[str, str], pinned: str) -> str:
 def _end(path: str, answer: Answer, start: int) -> int:
     """Where the file ends; Unreachable if what came is from elsewhere in it."""
     if answer.status == 200 and not start:
-        return answer.count
+        return answer.filled
     place, _, whole = answer.headers.get("content-range", "").removeprefix("bytes ").partition("/")
     first, _, last = place.partition("-")
-    if not (first.isdecimal() and last.isdecimal()) or (int(first), int(last) + 1) != (start, start + answer.count):
+    if not (first.isdecimal() and last.isdecimal()) or (int(first), int(last) + 1) != (start, start + answer.filled):
         raise unreachable(path, f"the store sends {place[:40]!r} where bytes from {start} on were asked for")
-    return int(whole) if whole.isdecimal() else start + answer.count
+    return int(whole) if whole.isdecimal() else start + answer.filled
 
 
 def _is_whole(answer: Answer) -> bool:

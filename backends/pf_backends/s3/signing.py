@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import quote
 
 from pf_backends.s3.settings import Keys
@@ -17,8 +17,7 @@ UNSIGNED = "UNSIGNED-PAYLOAD"
 Query = Sequence[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """What is signed of a request."""
 
     method: str

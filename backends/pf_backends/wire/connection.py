@@ -18,11 +18,14 @@ from pf_backends.wire.messages import Answer, Broken, Endpoint, Head, Request, T
 
 _FIRST = 4096
 """Bytes asked for before it is known how many come: small, since those of the body are copied once more."""
+_END = b"\r\n\r\n"
 _MOST_HEAD = 1 << 16
 _JOINED = 1 << 16
 """Bodies up to here go out in one piece with the head."""
 _MOST_REFUSAL = 1 << 20
 """Bytes of an answer that says why something is not done."""
+_TLS_RECORD = 1 << 14
+"""Bytes that come at once."""
 _INFORMATION = range(100, 200)
 
 
@@ -33,6 +36,7 @@ class Connection:
         self._socket = plain if context is None else context.wrap_socket(plain, server_hostname=endpoint.host)
         self._tls = context is not None
         self._whole = 0 if self._tls else socket.MSG_WAITALL
+        self._look = 0 if self._tls else socket.MSG_PEEK
         self._stall = self._patience = stall
         self._deadline = 0.0
         self._early = memoryview(b"")
@@ -59,7 +63,9 @@ class Connection:
                 raise
             raise Broken(str(error) or type(error).__name__) from None
         self.used += 1
-        self.reusable = not head.closes and not self._early and (request.bodiless or head.delimited)
+        self.reusable = (
+            not head.closes and not self._early and (request.bodiless or head.chunked or head.length is not None)
+        )
         return answer
 
     def abort(self) -> None:
@@ -81,7 +87,7 @@ class Connection:
                 self._socket.sendall(request.head)
                 self._send_body(body.cast("B"))
         except BlockingIOError:
-            raise Broken(f"takes nothing for {self._patience:.0f} s") from None
+            raise Broken(f"takes nothing for {self._patience:.1f} s") from None
         except (BrokenPipeError, ConnectionResetError):
             # Who does not want to hear the rest may have said why before it hung up.
             if not body.nbytes:
@@ -95,40 +101,63 @@ class Connection:
 
     def _head(self) -> Head:
         raw = bytes(self._early)
-        while (end := raw.find(b"\r\n\r\n")) < 0:
+        while (end := raw.find(_END)) < 0:
             if len(raw) > _MOST_HEAD:
                 raise Broken("the answer begins with too many lines", answered=True)
-            count = self._receive(memoryview(self._room), 0, answered=bool(raw))
-            if not count:
-                raise Broken("hung up" if raw or self.used else "hung up without a word", answered=bool(raw))
-            raw += self._room[:count]
-        self._early = memoryview(raw)[end + 4 :]
+            raw += self._some(raw)
+        self._early = memoryview(raw)[end + len(_END) :]
         return parse_head(raw[:end])
+
+    def _some(self, before: bytes) -> memoryview:
+        """What has come, but as little as can be of what follows the head: that goes where it is wanted, uncopied."""
+        room = memoryview(self._room)
+        count = self._receive(room, self._look, answered=bool(before))
+        if not count:
+            raise Broken("hung up" if before or self.used else "hung up without a word", answered=bool(before))
+        if not self._look:
+            return room[:count]
+        end = (before + room[:count]).find(_END)
+        wanted = count if end < 0 else end + len(_END) - len(before)
+        return room[: self._receive(room[:wanted], 0, answered=True)]
 
     def _answer(self, request: Request, head: Head) -> Answer:
         if request.bodiless:
-            return Answer(head)
-        length = head.length()
-        if request.into is not None and head.successful and length is not None:
-            if length > len(request.into):
-                raise TooLong(f"sends {length} bytes, not {len(request.into)}", answered=True, head=head)
-            return Answer(head, self._fill(request.into[:length], head))
-        body = self._body(head, length, request.most if head.successful else _MOST_REFUSAL)
-        if request.into is None or not head.successful:
-            return Answer(head, 0, body)
-        if len(body) > len(request.into):
-            raise TooLong("sends more than was asked for", answered=True, head=head)
-        request.into[: len(body)] = body
-        return Answer(head, len(body))
+            return Answer(head.status, head.headers)
+        into = request.into if head.successful else None
+        if into is None:
+            body = self._body(head, request.most if head.successful else _MOST_REFUSAL)
+            return Answer(head.status, head.headers, 0, body)
+        if head.length is None:
+            body = self._body(head, len(into))
+            into[: len(body)] = body
+            return Answer(head.status, head.headers, len(body))
+        if head.length > len(into):
+            raise TooLong(f"sends {head.length} bytes, not {len(into)}", answered=True, head=head)
+        return Answer(head.status, head.headers, self._fill(into[: head.length], head))
 
-    def _body(self, head: Head, length: int | None, most: int) -> bytes:
-        if length is None:
+    def _body(self, head: Head, most: int) -> bytes:
+        left = head.length
+        if left is None:
             return self._chunks(most) if head.chunked else self._all(most)
-        if length > most:
-            raise TooLong(f"sends {length} bytes, more than {most}", answered=True, head=head)
-        body = bytearray(length)
-        self._fill(memoryview(body), head)
-        return bytes(body)
+        if left > most:
+            raise TooLong(f"sends {left} bytes, more than {most}", answered=True, head=head)
+        early, self._early = bytes(self._early[:left]), self._early[left:]
+        # A body that comes in one piece is not copied.
+        pieces, left = [early] if early else [], left - len(early)
+        while left:
+            pieces.append(self._piece(left, head))
+            left -= len(pieces[-1])
+        return b"".join(pieces)
+
+    def _piece(self, most: int, head: Head) -> bytes:
+        self._wait_at_most()
+        try:
+            piece = self._socket.recv(min(most, _TLS_RECORD) if self._tls else most, self._whole)
+        except OSError as error:
+            raise self._broken(error, answered=True, head=head) from None
+        if not piece:
+            raise Broken("hung up amid an answer", answered=True, head=head)
+        return piece
 
     def _fill(self, into: memoryview, head: Head | None = None) -> int:
         """Fills memory with what comes. Broken, with the number of bytes, if not all comes."""
@@ -147,11 +176,13 @@ class Connection:
         self._wait_at_most()
         try:
             return self._socket.recv_into(into, 0, flags)
-        except (BlockingIOError, TimeoutError):
-            why = f"says nothing for {self._patience:.0f} s"
         except OSError as error:
-            why = str(error)
-        raise Broken(why, answered=answered, count=count, head=head)
+            raise self._broken(error, answered=answered, count=count, head=head) from None
+
+    def _broken(self, error: OSError, *, answered: bool, count: int = 0, head: Head | None = None) -> Broken:
+        silent = isinstance(error, BlockingIOError | TimeoutError)
+        why = f"says nothing for {self._patience:.1f} s" if silent else str(error)
+        return Broken(why, answered=answered, count=count, head=head)
 
     def _chunks(self, most: int) -> bytes:
         body = bytearray()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from pf_backends.errors import Unreachable
 
 _NO_BODY = (204, 304)
+_LINE = re.compile(r"([^:\r\n]+):[ \t]*([^\r\n]*)")
 
 
 class Broken(Unreachable):
@@ -42,8 +45,7 @@ class Endpoint:
         return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """What is asked."""
 
     head: bytes
@@ -57,70 +59,55 @@ class Request:
     """The answer tells how long its body would be, and has none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """How an answer begins."""
 
     status: int
     headers: Mapping[str, str]
     """By their names in small letters."""
+    length: int | None
+    """Bytes of the body; None if it tells itself where it ends."""
+    chunked: bool
+    """It comes in pieces, each with its length."""
     closes: bool
     """Nothing can be asked over the connection any more."""
-
-    def length(self) -> int | None:
-        """Bytes of the body; None if it tells itself where it ends."""
-        if self.chunked:
-            return None
-        text = self.headers.get("content-length")
-        if text is None:
-            return 0 if self.status in _NO_BODY else None
-        if not (text.isascii() and text.isdigit()):
-            raise Broken(f"the answer is {text[:40]!r} bytes long", answered=True)
-        return int(text)
-
-    @property
-    def chunked(self) -> bool:
-        return self.headers.get("transfer-encoding", "").lower() == "chunked"
-
-    @property
-    def delimited(self) -> bool:
-        """It tells where its body ends."""
-        return self.chunked or self.length() is not None
 
     @property
     def successful(self) -> bool:
         return 200 <= self.status < 300
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What came back."""
 
-    head: Head
-    count: int = 0
+    status: int
+    headers: Mapping[str, str]
+    filled: int = 0
     """Bytes that went into the memory of the request."""
-    body: bytes = field(default=b"", repr=False)
+    body: bytes = b""
 
     @property
-    def status(self) -> int:
-        return self.head.status
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        return self.head.headers
+    def successful(self) -> bool:
+        return 200 <= self.status < 300
 
 
 def parse_head(raw: bytes) -> Head:
     """Reads the first lines of an answer. Raises Broken."""
-    first, *lines = raw.decode("latin-1").split("\r\n")
+    first, _, lines = raw.decode("latin-1").partition("\r\n")
     version, _, rest = first.partition(" ")
     if not version.startswith("HTTP/1.") or not rest[:3].isdigit():
         raise Broken(f"the answer begins with {first[:40]!r}", answered=True)
-    headers: dict[str, str] = {}
-    for line in lines:
-        name, colon, value = line.partition(":")
-        if colon:
-            headers[name.lower()] = value.strip()
+    headers = {name.lower(): value.rstrip() for name, value in _LINE.findall(lines)}
+    status, chunked = int(rest[:3]), headers.get("transfer-encoding", "").lower() == "chunked"
     connection = headers.get("connection", "").lower()
     closes = connection == "close" or (version == "HTTP/1.0" and connection != "keep-alive")
-    return Head(int(rest[:3]), headers, closes)
+    return Head(status, headers, None if chunked else _length(status, headers), chunked, closes)
+
+
+def _length(status: int, headers: Mapping[str, str]) -> int | None:
+    text = headers.get("content-length")
+    if text is None:
+        return 0 if status in _NO_BODY else None
+    if not (text.isascii() and text.isdigit()):
+        raise Broken(f"the answer is {text[:40]!r} bytes long", answered=True)
+    return int(text)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import ssl
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 
 from pf_backends.errors import Unreachable
-from pf_backends.reach import Reach
+from pf_backends.reach import Place, Reach
 from pf_backends.wire.connection import Connection, connected
 from pf_backends.wire.messages import Answer, Broken, Endpoint, Request
 
 _KEPT = 30.0
 """Seconds after which a connection that nobody used is not trusted to be there still."""
+_LOOKED_UP = 10.0
+"""Seconds for which the addresses of a name are remembered, unless they cannot be connected to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +48,26 @@ class Pool:
         self._reach = reach
         self._context = context
         self._patience = patience
-        self._free = threading.Semaphore(most)
+        self._turns: SimpleQueue[None] = SimpleQueue()
+        for _ in range(most):
+            self._turns.put(None)
         self._guard = threading.Lock()
         self._idle: list[Connection] = []
         self._busy: set[Connection] = set()
+        self._known: tuple[float, Sequence[Place]] | None = None
+        """Until when addresses are remembered, and which."""
         self._closed = False
 
     def exchange(self, request: Request, deadline: float) -> Answer:
         """Asks over a connection that is there, or a new one. Raises Broken, and PermissionError as `Reach` does."""
-        with self._turn(deadline):
-            connection = self._taken(deadline)
-            old = connection.used > 0
-            try:
-                return self._asked(connection, request, deadline)
-            except Broken as broken:
-                if broken.answered or not old or self._closed:
-                    raise
-            # It had been left by the other side, as happens when nothing is asked for a while.
-            return self._asked(self._new(deadline), request, deadline)
+        try:
+            self._turns.get(timeout=max(0.0, deadline - time.monotonic()))
+        except Empty:
+            raise Broken("all connections are in use") from None
+        try:
+            return self._answered(request, deadline)
+        finally:
+            self._turns.put(None)
 
     def close(self) -> None:
         with self._guard:
@@ -75,14 +79,16 @@ class Pool:
         for connection in busy:
             connection.abort()
 
-    @contextmanager
-    def _turn(self, deadline: float) -> Iterator[None]:
-        if not self._free.acquire(timeout=max(0.0, deadline - time.monotonic())):
-            raise Broken("all connections are in use")
+    def _answered(self, request: Request, deadline: float) -> Answer:
+        connection = self._taken(deadline)
+        old = connection.used > 0
         try:
-            yield
-        finally:
-            self._free.release()
+            return self._asked(connection, request, deadline)
+        except Broken as broken:
+            if broken.answered or not old or self._closed:
+                raise
+        # It had been left by the other side, as happens when nothing is asked for a while.
+        return self._asked(self._new(deadline), request, deadline)
 
     def _asked(self, connection: Connection, request: Request, deadline: float) -> Answer:
         try:
@@ -112,17 +118,26 @@ class Pool:
         left = deadline - time.monotonic()
         if left <= 0:
             raise Broken("was given no more time")
-        places = self._reach.places(self._endpoint.host, self._endpoint.port)
-        connection = connected(
-            places,
-            self._context,
-            self._endpoint,
-            stall=self._patience.stall,
-            patience=min(self._patience.connect, left),
-        )
+        try:
+            connection = connected(
+                self._places(),
+                self._context,
+                self._endpoint,
+                stall=self._patience.stall,
+                patience=min(self._patience.connect, left),
+            )
+        except Broken:
+            self._known = None
+            raise
         with self._guard:
             self._busy.add(connection)
         return connection
+
+    def _places(self) -> Sequence[Place]:
+        known, now = self._known, time.monotonic()
+        if known is None or known[0] < now:
+            known = self._known = now + _LOOKED_UP, self._reach.places(self._endpoint.host, self._endpoint.port)
+        return known[1]
 
     def _kept(self, connection: Connection) -> None:
         connection.idle_since = time.monotonic()
