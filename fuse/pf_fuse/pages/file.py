@@ -109,7 +109,8 @@ class CachedFile:
 
     def missing(self, offset: int, length: int) -> list[Extent]:
         """Whole pages of these bytes that are not there."""
-        last = pages_of(min(offset + length, self.size))
+        end = min(offset + length, self.size)
+        last = pages_of(end) if end > offset else 0
         return [Extent(first * PAGE, min(until * PAGE, self.size)) for first, until in self._gaps(offset // PAGE, last)]
 
     def fill(self, offset: int, data: memoryview | bytes) -> bool:
