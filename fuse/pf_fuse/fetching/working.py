@@ -145,10 +145,11 @@ class Work:
             common.counts.fetched_ahead += extent.size if block.unread else 0
         for wait in fetch.waits:
             wait.arrived(fetch, view)
-        if reading.file.fill(extent.start, view):
-            block.kept = True
-            common.cache.tidy()
+        kept = reading.file.fill(extent.start, view)
+        if common.cache.tidy() and not kept:
+            kept = reading.file.fill(extent.start, view)
         with common.lock:
+            block.kept = kept
             common.freed.notify()
             common.turns.fed()
 

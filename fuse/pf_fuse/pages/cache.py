@@ -120,10 +120,10 @@ class PageCache:
             with folder.blamed():
                 unlink(folder.file(name))
 
-    def tidy(self) -> None:
-        """Makes room where little is left. Whoever fills files calls it now and then."""
-        for evictor in self._evictors:
-            evictor.tidy()
+    def tidy(self) -> bool:
+        """Makes room where little is left, and says if it did. Whoever fills files calls it now and then."""
+        made = [evictor.tidy() for evictor in self._evictors]
+        return any(made)
 
     def look(self) -> None:
         """Counts what is there, a second for some 200,000 files; until then `stats` knows only of this process."""

@@ -88,27 +88,29 @@ class Evictor:
         ended = self._clock()
         self._due = ended + max(EVERY, SPARE * (ended - begun))
 
-    def tidy(self) -> None:
-        """Makes room if there is too little; does nothing while somebody else does."""
+    def tidy(self) -> bool:
+        """Makes room if there is too little, and says if it did; does nothing while somebody else does."""
         now = self._clock()
         if now < self._due and (now < self._again or not self._folder.crowded):
-            return
+            return False
         if not self._folder.usable() or not self._busy.acquire(blocking=False):
-            return
+            return False
         try:
             with self._folder.blamed(), _guard(self._folder.path) as mine:
-                if mine:
-                    self._tidy()
+                return mine and self._tidy()
         finally:
             self._busy.release()
+        return False
 
-    def _tidy(self) -> None:
+    def _tidy(self) -> bool:
+        before = self._folder.removed
         if self._clock() >= self._due:
             self.look()
         if self._missing(self._folder.excess()):
             self.look()
             if self._missing(self._folder.excess()):
                 self._again = self._clock() + PAUSE
+        return self._folder.removed > before
 
     def _missing(self, excess: Held) -> bool:
         """Removes files, and says if that was not enough. Those chosen before come first."""

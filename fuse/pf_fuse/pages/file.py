@@ -177,14 +177,14 @@ class CachedFile:
         stored = self._writable(folder, _on_disk(len(view)))
         if stored is None or self.dropped:
             return self.complete
+        counted, stored.state = stored.state is NEW, UNKNOWN
         for start, until in self._gaps(first, first + len(sealed)):
             part = view[(start - first) * PAGE : (until - first) * PAGE]
-            if stored.state is not NEW and not folder.takes(_on_disk(len(part)), files=0):
+            if not counted and not folder.takes(_on_disk(len(part)), files=0):
                 return False
             stored.write(part, start * PAGE)
             stored.keep(start, sealed[start - first : until - first])
             self._there[start:until] = self._checked[start:until] = b"\1" * (until - start)
-        stored.state = UNKNOWN
         if 0 not in self._there:
             stored.share()
             self.complete = True

@@ -43,6 +43,8 @@ class FolderStats:
     files: int
     most: int
     free: int
+    removed: int
+    """Files that had to go, since the process began."""
     trouble: str
     """Why it is not used; empty if it is."""
 
@@ -72,6 +74,8 @@ class Folder:
         self.path = os.path.join(path, INSIDE)
         self.held = NOTHING
         """What is in it, as far as this process knows: what it put there, until it has counted."""
+        self.removed = 0
+        """Files that had to go."""
         self._refused = NOTHING
         """What there was no room for."""
         self._most, self._files, self._sharers = most, files, sharers
@@ -143,6 +147,7 @@ class Folder:
     def gave(self, held: Held) -> None:
         """So much was removed."""
         with self._lock:
+            self.removed += held.files
             self._unseen = LOOK
             self._free += held.bytes
             self._refused = NOTHING
@@ -170,7 +175,9 @@ class Folder:
 
     def stats(self) -> FolderStats:
         trouble = str(self._failed[1]) if self._failed else ""
-        return FolderStats(self.path, self.held.bytes, self.held.files, self.bounds.bytes, self._free, trouble)
+        return FolderStats(
+            self.path, self.held.bytes, self.held.files, self.bounds.bytes, self._free, self.removed, trouble
+        )
 
     def _begin(self) -> None:
         os.makedirs(os.path.dirname(self.path), PRIVATE, exist_ok=True)
