@@ -111,6 +111,10 @@ bench-elastic: setup ## how soon elastic jobs begin and what they leave idle, in
 bench-shards: setup ## how fast trainers get their data on this machine
 	@PYTHONPATH=tests $(BIN)/python -m bench.bench_shards $(ARGS)
 
+.PHONY: bench-fuse-pages
+bench-fuse-pages: setup ## what the page cache and the fetcher of a mount cost on this machine
+	@PYTHONPATH=tests $(BIN)/python -m bench.bench_fuse_pages $(ARGS)
+
 .PHONY: bench-pipeline
 bench-pipeline: setup ## how fast pipelines run on this machine, beside other engines
 	@PYTHONPATH=tests $(BIN)/python -m bench.bench_pipeline $(ARGS)

@@ -209,7 +209,7 @@ class Listed(FakeNeighbours):
         self._places = {entry.path: place for place, entry in enumerate(entries, 1)}
 
     def after(self, path: str, count: int) -> Sequence[Entry]:
-        place = self._places[path]
+        place = self._places.get(path, 0)
         return self.entries[place : place + count]
 
 

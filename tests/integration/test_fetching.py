@@ -323,6 +323,23 @@ def test_files_opened_in_no_order_are_fetched_alone(place: FakePlace, make: Make
     assert len(place.requests) == 5
 
 
+def test_a_folder_that_is_read_in_no_order_is_here_before_all_of_it_was_asked_for(
+    place: FakePlace, make: Make, cache: PageCache
+) -> None:
+    entries = [place.put(f"folder/{each:03}", content(each, 5000)) for each in range(400)]
+    fetcher = make(neighbours=FakeNeighbours(entries))
+    waited = 0
+    for entry in random.Random(5).sample(entries, len(entries)):
+        file = fetcher.open(entry)
+        answer = file.read(0, 5000)
+        waited += isinstance(answer, Future)
+        assert got(answer) == content(int(entry.name), 5000)
+        file.close()
+        wait_until(lambda: fetcher.stats().waiting == 0 and place.under_way == 0)
+    assert len(place.requests) == 400
+    assert waited < 150 or not cache.keeps
+
+
 def test_an_entry_of_another_file_is_no_answer(place: FakePlace, make: Make) -> None:
     entry = place.put("small", SMALL)
     shorter = Entry("small", entry.kind, size=len(SMALL) - 1, version=entry.version)
@@ -339,5 +356,5 @@ def test_memory_is_given_back_at_the_end_of_a_file(place: FakePlace, make: Make,
         read(file, at, MIB)
     file.close()
     # Where nothing is kept on disks, what is in memory stays for who opens the file again.
-    left = 0 if cache.stats().folders else 1
+    left = 0 if cache.keeps else 1
     wait_until(lambda: place.under_way == 0 and fetcher.stats().open == left)

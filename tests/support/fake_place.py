@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -85,5 +86,5 @@ class FakeNeighbours:
 
     def after(self, path: str, count: int) -> Sequence[Entry]:
         paths = [entry.path for entry in self.entries]
-        place = paths.index(path) + 1 if path in paths else len(paths)
+        place = bisect_right(paths, path)
         return self.entries[place : place + count]

@@ -103,7 +103,7 @@ class Fetcher:
             watch=Watch(lock, clock),
             freed=threading.Condition(lock),
         )
-        self._order = Order(neighbours or Nobody(), settings.files_ahead, settings.small)
+        self._order = Order(neighbours or Nobody(), settings.files_ahead, settings.small, keeps=cache.keeps)
         self._work = Work(self._common, self._hold, self._let_go)
         self._readings: dict[Key, Reading] = {}
         self._kept: OrderedDict[Key, Reading] = OrderedDict()

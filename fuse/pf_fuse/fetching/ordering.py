@@ -1,7 +1,8 @@
 """Guessing from the files of a folder that were opened which will be opened next.
 
 Programs that go through a folder open its files in the order in which it is listed, several threads about so. The
-further they have come, the more files are fetched before they are opened.
+further they have come, the more files are fetched before they are opened. Programs that train open all of them in no
+order: once many were opened so, each further one has a few others fetched, until all of the folder is here.
 """
 
 from __future__ import annotations
@@ -16,6 +17,12 @@ NEAR = 4
 """Files after one that was opened, of which one that is opened next shows that somebody goes through the folder."""
 FIRST = 16
 """Files that are fetched ahead then."""
+MANY = 32
+"""Files opened in no order, from which on others of the folder are fetched too."""
+OTHERS = 4
+"""Of a folder, for each file that is opened in no order: so many times as much as is read is fetched at most."""
+FOLDERS = 1024
+"""In which files are opened in no order, that are remembered."""
 EXPECTED = 16_384
 """Files that are remembered as those to be opened next. When there are more all are forgotten."""
 
@@ -24,7 +31,10 @@ class Neighbours(Protocol):
     """Whoever knows what is in folders."""
 
     def after(self, path: str, count: int) -> Sequence[Entry]:
-        """What comes after a thing in the order of its folder, as far as that is known without asking anybody."""
+        """What comes after a thing in the order of its folder, as far as that is known without asking anybody.
+
+        After a path that ends with a slash comes the first of the folder.
+        """
 
 
 class Nobody:
@@ -45,13 +55,25 @@ class Row:
     window: int = 0
 
 
+@dataclass(slots=True)
+class Sweep:
+    """A folder whose files are opened in no order."""
+
+    last: str
+    """Up to where its files were fetched."""
+    opened: int = 0
+
+
 class Order:
     """In which order files are opened. What two threads change at once costs at most some requests."""
 
-    def __init__(self, neighbours: Neighbours, most: int, small: int) -> None:
+    def __init__(self, neighbours: Neighbours, most: int, small: int, *, keeps: bool) -> None:
         self._neighbours = neighbours
         self._most = most
         self._small = small
+        self._keeps = keeps
+        """What is fetched stays, however late it is opened."""
+        self._sweeps: dict[str, Sweep] = {}
         self._expected: dict[str, Row] = {}
 
     def opened(self, path: str, *, here: bool) -> Sequence[Entry]:
@@ -65,11 +87,24 @@ class Order:
         elif row.ahead > row.window // 2:
             return ()
         row.window = min(self._most, max(FIRST, 2 * row.window))
-        return [entry for entry in self._next(row, row.window - row.ahead) if self._fits(entry)]
+        return self._fitting(self._next(row, row.window - row.ahead))
 
     def _begin(self, path: str) -> Sequence[Entry]:
         self._next(Row(path), NEAR)
-        return ()
+        return self._others(path) if self._keeps else ()
+
+    def _others(self, path: str) -> Sequence[Entry]:
+        """A few more of a folder, if many were opened in no order."""
+        if len(self._sweeps) > FOLDERS:
+            self._sweeps.clear()
+        # What comes after a name without letters is the first.
+        folder = path.rpartition("/")[0] + "/"
+        sweep = self._sweeps.setdefault(folder, Sweep(folder))
+        sweep.opened += 1
+        found = self._neighbours.after(sweep.last, OTHERS) if sweep.opened > MANY else ()
+        if found:
+            sweep.last = found[-1].path
+        return self._fitting(found)
 
     def _next(self, row: Row, count: int) -> Sequence[Entry]:
         found = self._neighbours.after(row.last, count)
@@ -82,5 +117,10 @@ class Order:
             row.last = found[-1].path
         return found
 
-    def _fits(self, entry: Entry) -> bool:
-        return entry.kind is Kind.FILE and 0 < entry.size <= self._small and bool(entry.version)
+    def _fitting(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Those that are small files, of which it can be told whether they are the same later."""
+        return [
+            entry
+            for entry in entries
+            if entry.kind is Kind.FILE and 0 < entry.size <= self._small and bool(entry.version)
+        ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import resource
 import threading
 import time
 from collections import OrderedDict
@@ -37,8 +38,8 @@ class CacheSettings:
     """In all folders together; at most what there is room for."""
     files: int = 1_000_000
     """In all folders together."""
-    descriptors: int = 4096
-    """Of files that nobody has open, and that may be opened again soon."""
+    descriptors: int = 16_384
+    """Of files that nobody has open, and that may be opened again soon; at most half of what the process may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,8 @@ class PageCache:
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], int] = time.time_ns,
     ) -> None:
-        self._settings = settings
+        most_open, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self._descriptors = min(settings.descriptors, most_open // 2)
         self._now = now
         self._lock = threading.Lock()
         self._files: dict[str, CachedFile] = {}
@@ -71,6 +73,11 @@ class PageCache:
         sharers = _sharers(settings.folders)
         self._folders = [Folder(path, most, settings.files // count, sharers[path], clock) for path in settings.folders]
         self._evictors = [Evictor(folder, self._let_go, clock) for folder in self._folders]
+
+    @property
+    def keeps(self) -> bool:
+        """False if it has no folders."""
+        return bool(self._folders)
 
     def open(self, key: Key, size: int) -> CachedFile:
         """Pins a file, of which all, some or nothing is there."""
@@ -102,7 +109,7 @@ class PageCache:
             if file.complete and file.fd >= 0 and self._files.get(file.name) is file:
                 file.touch(now)
                 self._idle[file.name] = file
-                while len(self._idle) > self._settings.descriptors:
+                while len(self._idle) > self._descriptors:
                     self._end(self._idle.popitem(last=False)[1])
             else:
                 self._end(file)
