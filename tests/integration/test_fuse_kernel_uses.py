@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,26 @@ def test_a_folder_in_use_can_be_forgotten_from_the_thread_that_answers(mirror_mo
     for number in range(20):
         (mount.place / f"forgets-{number}").mkdir()
     assert len(os.listdir(mount.place)) == 20
+
+
+def test_answers_of_many_threads_reach_whom_they_are_for(mirror_mounts: MirrorMounts) -> None:
+    mount = mirror_mounts(manners={"reach": int(Reach.DIRECT)})
+    data = random.Random(6).randbytes(4 * MIB)
+    (mount.root / "scattered").write_bytes(data)
+
+    def work(number: int) -> bool:
+        chance = random.Random(number)
+        places = [chance.randrange(4 * MIB - 40_000) for _ in range(40)]
+        descriptor = os.open(mount.place / "scattered", os.O_RDONLY)
+        try:
+            return all(os.pread(descriptor, 40_000, place) == data[place : place + 40_000] for place in places)
+        finally:
+            os.close(descriptor)
+
+    with ThreadPoolExecutor(24) as threads:
+        assert all(threads.map(work, range(48)))
+    assert mount.statistics()["waiting"] == 0
+    assert mount.end() == ""
 
 
 def test_accesses_are_written_down_while_somebody_wants_it(mirror_mounts: MirrorMounts, tmp_path: Path) -> None:

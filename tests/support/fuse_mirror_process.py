@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import json
 import os
+import random
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import suppress
@@ -48,6 +50,10 @@ class Mounting:
 class Troublesome(Mirror):
     """What names begin with says what happens."""
 
+    def __init__(self, root: Path, manners: Manners) -> None:
+        super().__init__(root, manners)
+        self._threads = ThreadPoolExecutor(16)
+
     def lookup(self, caller: Caller, folder: int, name: bytes) -> Answer[Known]:
         if name == b"raises":
             raise ValueError("a fault")
@@ -72,6 +78,8 @@ class Troublesome(Mirror):
         if name == b"too-much":
             return bytes(size + 1)
         data = super().read(node, offset, size)
+        if name == b"scattered":
+            return self._threads.submit(scattered, self._file(node), offset, size)
         if name == b"later":
             assert not isinstance(data, Future)
             return later(0.02, data)
@@ -160,6 +168,12 @@ def hand_on(to: Future[object], answered: Future[object]) -> None:
             to.set_exception(failure)
         else:
             to.set_result(answered.result())
+
+
+def scattered(descriptor: int, offset: int, size: int) -> bytes:
+    """Answers come in another order than they were asked for."""
+    time.sleep(random.random() * 0.004)
+    return os.pread(descriptor, size, offset)
 
 
 def made_up(number: int) -> Known:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pf_fuse.kernel.folders import KEPT, Folders, Piece
+from pf_fuse.kernel.folders import KEPT, Folders, Piece, is_name
 from pf_fuse.kernel.wire import DIRENT, DIRENT_PLUS, ENTRY_OUT
 from pf_fuse.operations import Attributes, Known, Named
 
-names = st.lists(st.binary(min_size=1, max_size=255).filter(lambda name: b"\0" not in name), unique=True, max_size=60)
+names = st.lists(st.binary(min_size=1, max_size=255).filter(is_name), unique=True, max_size=60)
 rooms = st.lists(st.integers(600, 8192), min_size=1, max_size=8)
 
 
@@ -92,6 +93,22 @@ def test_what_nobody_comes_for_is_let_go_of() -> None:
     sizes = 600 // DIRENT_PLUS.size
     told = KEPT + 98
     assert lister.told.total() <= told + KEPT * sizes
+
+
+def test_names_that_no_file_can_have_are_left_out() -> None:
+    lister = Lister([b"a", b"", b"b/c", b".", b"..", b"d\0", b"e" * 256, b"f"])
+    folders = Folders(lister.forget)
+    listed = ask(lister, folders, 0, 8192, plus=True)
+    assert [name for _, _, name in listed] == [b".", b"..", b"a", b"f"]
+    assert listed[-1][1] == 8 + 2
+    assert sorted(+lister.told) == [101, 108]
+
+
+def test_a_list_of_nothing_else_is_no_empty_folder() -> None:
+    lister = Lister([b"a/b", b"c/d"])
+    with pytest.raises(OSError, match="cannot be those of files"):
+        ask(lister, Folders(lister.forget), 0, 8192, plus=True)
+    assert lister.told.total() == 0
 
 
 def test_a_list_that_fails_forgets_what_it_had() -> None:

@@ -49,6 +49,7 @@ VIOLATIONS = [
     ("runner", "services/job/pf_job/runtimes/local/records.py", "import paddleflow.problems"),
     ("asyncpg", "services/queue/pf_queue/clusters/memory.py", "import asyncpg"),
     ("redis", "services/queue/pf_queue/fields.py", "import redis"),
+    ("transport", "fuse/pf_fuse/kernel/transport.py", "import asyncio"),
     ("terminal", "services/queue/pf_queue/fields.py", "import click"),
 ]
 

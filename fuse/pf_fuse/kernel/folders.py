@@ -6,9 +6,10 @@ the next piece, and let go of if nobody comes for it.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterator, Sequence
 
-from pf_fuse.kernel.encoding import entry_fields
+from pf_fuse.kernel.encoding import NAME_MAX, entry_fields
 from pf_fuse.kernel.wire import DIRENT, DIRENT_PLUS, ENTRY_OUT
 from pf_fuse.operations import Named
 
@@ -78,7 +79,7 @@ class Piece:
         return self.had[-1].place if self.had else self.place
 
     def encode(self, more: Sequence[Named]) -> bytes:
-        things = [*self.had, *more]
+        things = [*self.had, *self._possible(more)]
         parts = list(self._dots())
         left = self._room - sum(map(len, parts))
         encoded = _with_attributes if self._plus else _without_attributes
@@ -97,6 +98,17 @@ class Piece:
             self._folders.let_go(things[:told])
         return b"".join(parts)
 
+    def _possible(self, things: Sequence[Named]) -> Sequence[Named]:
+        """The kernel refuses a whole list for one name that no file can have; backends may have such."""
+        if all(map(is_name, (thing.name for thing in things))):
+            return things
+        self._folders.let_go([thing for thing in things if not is_name(thing.name)])
+        possible = [thing for thing in things if is_name(thing.name)]
+        if not possible:
+            # Nothing at all would mean that the list ends here.
+            raise OSError(errno.EIO, "these names cannot be those of files")
+        return possible
+
     def fail(self, more: Sequence[Named] | None) -> None:
         """There is no answer, or nobody who waits for it."""
         self._folders.let_go([*self.had, *(more or ())])
@@ -107,6 +119,10 @@ class Piece:
             name = DOTS[place]
             head = bytes(ENTRY_OUT.size) if self._plus else b""
             yield head + DIRENT.pack(node, place + 1, len(name), FOLDER_KIND) + name.ljust(8, b"\0")
+
+
+def is_name(name: bytes) -> bool:
+    return 0 < len(name) <= NAME_MAX and b"/" not in name and b"\0" not in name and name not in DOTS
 
 
 def _with_attributes(thing: Named) -> bytes:

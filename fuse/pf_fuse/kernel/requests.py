@@ -43,6 +43,8 @@ T = TypeVar("T")
 Handler = Callable[[int, int], "Bytes | None"]
 """Takes a request's node and length."""
 
+CAPABILITY = b"security.capability"
+"""The kernel asks for it before each write. Mounts are `nosuid`, so that it would mean nothing."""
 DEVICES = {stat.S_IFCHR, stat.S_IFBLK}
 
 
@@ -278,7 +280,10 @@ class Requests:
 
     def getxattr(self, node: int, length: int) -> Bytes | None:
         room, _ = wire.GETXATTR_IN.unpack_from(self._buffer, BODY)
-        answer = self._operations.getxattr(node, self._name(BODY + wire.GETXATTR_IN.size, length))
+        name = self._name(BODY + wire.GETXATTR_IN.size, length)
+        if name == CAPABILITY:
+            raise OSError(errno.ENODATA, "programs get no rights from a mount")
+        answer = self._operations.getxattr(node, name)
         return self._give(answer, partial(encode_value, room))
 
     def setxattr(self, node: int, _: int) -> Bytes | None:
