@@ -71,7 +71,7 @@ def request(ask: int, body: bytes) -> bytes:
             Ask.RENAME2,
             wire.RENAME2_IN.pack(9, 1, 0) + b"a\0b\0",
             "rename2 node=5 new_folder=9 flags=1 'a' 'b'",
-            id="rename",
+            id="two",
         ),
         pytest.param(Ask.GETATTR, bytes(16), "getattr node=5", id="getattr"),
         pytest.param(Ask.READ, b"short", "read node=5 cut short", id="cut"),

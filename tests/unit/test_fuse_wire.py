@@ -49,6 +49,7 @@ SIZES = {
     "RELEASE_IN": 24,
     "FLUSH_IN": 24,
     "READ_IN": 40,
+    "READ_PLACE": 20,
     "SETXATTR_IN": 8,
     "GETXATTR_IN": 8,
     "FSYNC_IN": 16,

@@ -78,7 +78,7 @@ class Requests:
             Ask.RENAME2: self.rename_with_flags,
             Ask.LINK: self.link,
             Ask.OPEN: self.open,
-            Ask.READ: self.read,
+            Ask.READ: self.reader(),
             Ask.WRITE: self.write,
             Ask.STATFS: self.statfs,
             Ask.RELEASE: self.release,
@@ -107,13 +107,19 @@ class Requests:
 
     # What happens most.
 
-    def read(self, node: int, _: int) -> Bytes | None:
-        _, offset, size, _, _, _, _ = wire.READ_IN.unpack_from(self._buffer, BODY)
-        data = self._operations.read(node, offset, size)
-        if isinstance(data, Future):
-            self._later(data, encode_data)
-            return None
-        return data
+    def reader(self) -> Handler:
+        """Everything is at hand for it: it is called most of all."""
+        buffer, place, ask, later = self._buffer, wire.READ_PLACE.unpack_from, self._operations.read, self._later
+
+        def read(node: int, _: int) -> Bytes | None:
+            offset, size = place(buffer, BODY)
+            data = ask(node, offset, size)
+            if isinstance(data, Future):
+                later(data, encode_data)
+                return None
+            return data
+
+        return read
 
     def lookup(self, node: int, length: int) -> Bytes | None:
         answer = self._operations.lookup(self._caller(), node, self._name(BODY, length))

@@ -147,6 +147,8 @@ RELEASE_IN = Struct("=QIIQ")
 FLUSH_IN = Struct("=QIIQ")
 READ_IN = Struct("=QQIIQII")
 """Handle, offset, size, what is valid, lock owner, flags of the open file, gap. WRITE has the same, then the data."""
+READ_PLACE = Struct("=8xQI")
+"""Of READ_IN what is needed to read."""
 SETXATTR_IN = Struct("=II")
 GETXATTR_IN = Struct("=II")
 FSYNC_IN = Struct("=QII")
