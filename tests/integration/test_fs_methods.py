@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from paddleflow.common.v1 import event_pb2, info_pb2
-from paddleflow.fs.v1 import file_pb2, fs_pb2, link_pb2, mount_pb2
+from paddleflow.fs.v1 import file_manager_pb2, file_pb2, fs_pb2, link_pb2, mount_pb2
 from paddleflow.problems import PermissionDenied, TokenMissing
 from pf_kit.access import EXEMPT, Access, rules
 from support.callers import path_of
@@ -96,6 +97,38 @@ def with_link(make: Callable[[fs_pb2.FilesystemKey], Any] | None = None) -> Step
     return step
 
 
+def with_files(make: Callable[[fs_pb2.FilesystemKey], Any]) -> Step:
+    """With a filesystem that has a file; root asks."""
+
+    async def step(site: FsSite) -> Any:
+        alice = await site.add_user("alice")
+        await site.make(alice)
+        (alice.folder / "data" / "file").write_bytes(b"")
+        return await site.root(make(named("data", alice.name)))
+
+    return step
+
+
+def with_upload(make: Callable[[fs_pb2.FilesystemKey, str], Any]) -> Step:
+    """With an upload that was begun and has a part; root asks."""
+
+    async def step(site: FsSite) -> Any:
+        alice = await site.add_user("alice")
+        await site.make(alice)
+        key = named("data", alice.name)
+        begun = await site.root(file_manager_pb2.BeginUploadRequest(filesystem=key, path="a", size=1))
+        await site.root(send(key, begun.upload.id))
+        return await site.root(make(key, begun.upload.id))
+
+    return step
+
+
+def send(key: fs_pb2.FilesystemKey, upload: str) -> Any:
+    return file_manager_pb2.SendChunkRequest(
+        filesystem=key, path="a", upload_id=upload, number=1, data=b"x", crc32=zlib.crc32(b"x"), last=True
+    )
+
+
 MOUNT = mount_pb2.FilesystemMount(mount_id="m", node="n", path="/mnt")
 SUCCESSES: Mapping[str, Step] = {
     "common.v1.InfoService/GetInfo": as_root(info_pb2.GetInfoRequest()),
@@ -126,6 +159,40 @@ SUCCESSES: Mapping[str, Step] = {
         lambda alice, _: fs_pb2.DescribeMountRequest(filesystem=named("data", alice.name))
     ),
     "fs.v1.FilesystemService/WatchFilesystems": watch,
+    "fs.v1.FileManagerService/StatFile": with_files(
+        lambda key: file_manager_pb2.StatFileRequest(filesystem=key, path="file")
+    ),
+    "fs.v1.FileManagerService/ListFiles": with_files(lambda key: file_manager_pb2.ListFilesRequest(filesystem=key)),
+    "fs.v1.FileManagerService/ReadFile": with_files(
+        lambda key: file_manager_pb2.ReadFileRequest(filesystem=key, path="file", length=1)
+    ),
+    "fs.v1.FileManagerService/MakeFolder": with_files(
+        lambda key: file_manager_pb2.MakeFolderRequest(filesystem=key, path="a")
+    ),
+    "fs.v1.FileManagerService/RemoveFile": with_files(
+        lambda key: file_manager_pb2.RemoveFileRequest(filesystem=key, path="file")
+    ),
+    "fs.v1.FileManagerService/RenameFile": with_files(
+        lambda key: file_manager_pb2.RenameFileRequest(filesystem=key, path="file", target="a")
+    ),
+    "fs.v1.FileManagerService/CopyFile": with_files(
+        lambda key: file_manager_pb2.CopyFileRequest(filesystem=key, path="file", target="a")
+    ),
+    "fs.v1.FileManagerService/WriteFile": with_files(
+        lambda key: file_manager_pb2.WriteFileRequest(filesystem=key, path="a")
+    ),
+    "fs.v1.FileManagerService/BeginUpload": with_files(
+        lambda key: file_manager_pb2.BeginUploadRequest(filesystem=key, path="a")
+    ),
+    "fs.v1.FileManagerService/SendChunk": with_upload(send),
+    "fs.v1.FileManagerService/FinishUpload": with_upload(
+        lambda key, upload: file_manager_pb2.FinishUploadRequest(
+            filesystem=key, path="a", upload_id=upload, parts=[file_manager_pb2.UploadedPart(number=1, size=1)]
+        )
+    ),
+    "fs.v1.FileManagerService/DropUpload": with_upload(
+        lambda key, upload: file_manager_pb2.DropUploadRequest(filesystem=key, path="a", upload_id=upload)
+    ),
     "fs.v1.LinkService/CreateLink": with_link(),
     "fs.v1.LinkService/GetLink": with_link(lambda key: link_pb2.GetLinkRequest(filesystem=key, path="empty")),
     "fs.v1.LinkService/ListLinks": with_link(lambda key: link_pb2.ListLinksRequest(filesystem=key)),
@@ -149,7 +216,9 @@ SUCCESSES: Mapping[str, Step] = {
     "fs.v1.FileService/RemoveFiles": on_behalf(lambda key: file_pb2.RemoveFilesRequest(filesystem=key, paths=["a"])),
     "fs.v1.FileService/PreparePaths": on_behalf(lambda key: file_pb2.PreparePathsRequest(filesystem=key, paths=["a"])),
 }
-UNRECORDED = ("fs.v1.FileService/", "fs.v1.MountService/ReportMount", "fs.v1.MountService/EndMount")
+ON_THE_WAY = tuple(f"fs.v1.FileManagerService/{name}" for name in ("BeginUpload", "SendChunk", "DropUpload"))
+"""Of an upload the end is on record: before it nobody sees a file."""
+UNRECORDED = (*ON_THE_WAY, "fs.v1.FileService/", "fs.v1.MountService/ReportMount", "fs.v1.MountService/EndMount")
 """What is done with files is not on record here: services do it all the time, and keep records of their own. Nor are
 reports, which come all the time."""
 

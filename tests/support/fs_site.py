@@ -15,7 +15,7 @@ from grpc import aio
 from paddleflow.auth.v1 import auth_pb2
 from paddleflow.channel import open_channel
 from paddleflow.common.v1 import event_pb2, info_pb2
-from paddleflow.fs.v1 import file_pb2, fs_pb2, link_pb2, mount_pb2
+from paddleflow.fs.v1 import file_manager_pb2, file_pb2, fs_pb2, link_pb2, mount_pb2
 from pf_kit.clock import SystemClock
 from pf_kit.joining import join
 from pf_kit.tokens import Signer
@@ -27,7 +27,7 @@ from support.queue_site import PASSWORD
 
 SERVICES: tuple[ServiceDescriptor, ...] = tuple(
     service
-    for file in (event_pb2, info_pb2, fs_pb2, link_pb2, mount_pb2, file_pb2)
+    for file in (event_pb2, info_pb2, fs_pb2, link_pb2, mount_pb2, file_pb2, file_manager_pb2)
     for service in file.DESCRIPTOR.services_by_name.values()
 )
 METHODS = methods_of(SERVICES)

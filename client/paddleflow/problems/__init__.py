@@ -54,6 +54,8 @@ from paddleflow.problems.base import (
     tree,
 )
 from paddleflow.problems.fs import (
+    FileChanged,
+    FileExists,
     FileNotFound,
     FilesystemAmbiguous,
     FilesystemCacheNotFound,
@@ -178,6 +180,8 @@ __all__ = [
     "DocumentUnreadable",
     "EtagMismatch",
     "FailedPrecondition",
+    "FileChanged",
+    "FileExists",
     "FileNotFound",
     "FileUnusable",
     "FilesystemAmbiguous",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from paddleflow.problems.base import (
+    Aborted,
     AlreadyExists,
     FailedPrecondition,
     InvalidArgument,
@@ -148,3 +149,15 @@ class TooManyLinks(ResourceExhausted):
     """The filesystem has as many links as there may be."""
 
     reason = "TOO_MANY_LINKS"
+
+
+class FileExists(AlreadyExists):
+    """There is something at the path already."""
+
+    reason = "FILE_EXISTS"
+
+
+class FileChanged(Aborted):
+    """The file is another one by now."""
+
+    reason = "FILE_CHANGED"

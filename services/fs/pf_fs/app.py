@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from paddleflow.common.v1 import event_pb2_grpc
-from paddleflow.fs.v1 import file_pb2_grpc, fs_pb2_grpc, link_pb2_grpc, mount_pb2_grpc
+from paddleflow.fs.v1 import file_manager_pb2_grpc, file_pb2_grpc, fs_pb2_grpc, link_pb2_grpc, mount_pb2_grpc
 from pf_fs.convert import encode
 from pf_fs.disk import MachineDisk
 from pf_fs.files.disk import MachineFiles, Patience
@@ -22,6 +22,9 @@ from pf_fs.links.postgres import PostgresLinkStore
 from pf_fs.links.service import Links
 from pf_fs.links.servicer import LinkServicer
 from pf_fs.links.store import LinkStore
+from pf_fs.manager.chunks import Chunks
+from pf_fs.manager.places import OpenPlaces
+from pf_fs.manager.servicer import FileManagerServicer
 from pf_fs.mounted import mounted_of
 from pf_fs.mounts.domain import KEPT
 from pf_fs.mounts.postgres import PostgresMountStore
@@ -34,11 +37,12 @@ from pf_fs.postgres import PostgresFilesystemStore
 from pf_fs.resealing import Resealing, SealedThings
 from pf_fs.rules import NEVER, Rules
 from pf_fs.servers import BackendServers, Opener
-from pf_fs.servers import Patience as ServerPatience
 from pf_fs.service import Departures, Entrance, Filesystems, Folders, Grants, Mounts, Naming, Settling, Updates
 from pf_fs.servicer import FilesystemServicer
 from pf_fs.settings import FsSettings, LocalSettings
 from pf_fs.store import FilesystemStore
+from pf_fs.threads import Patience as ThreadPatience
+from pf_fs.threads import Threads
 from pf_fs.vault import Vault
 from pf_kit.addresses import allowed_of
 from pf_kit.bus.consumer import Consumer
@@ -87,6 +91,10 @@ class Parts:
         return Naming(store=self.store)
 
     @property
+    def descriptions(self) -> Mounts:
+        return Mounts(naming=self.naming, links=self.links, mounts=self.mounts, settling=self.settling)
+
+    @property
     def settling(self) -> Settling:
         return Settling(folders=self.folders, servers=self.servers, vault=self.vault)
 
@@ -94,18 +102,22 @@ class Parts:
 def _server(settings: FsSettings, base: MemberGround, users: Users, opener: Opener) -> ServiceServer:
     service = member_service(base)
     server = ServiceServer(settings.server, service)
+    threads = Threads(ThreadPatience())
+    servers = BackendServers(opener, allowed_of(settings.servers.allowed), threads)
     parts = Parts(
         PostgresFilesystemStore(),
         PostgresLinkStore(),
         PostgresMountStore(),
         users,
         folders_of(settings.local),
-        BackendServers(opener, allowed_of(settings.servers.allowed), ServerPatience()),
+        servers,
         vault_of(settings),
     )
     server.add(fs_pb2_grpc.add_FilesystemServiceServicer_to_server, filesystem_servicer(service, parts))
     server.add(link_pb2_grpc.add_LinkServiceServicer_to_server, _link_servicer(service, parts))
     server.add(mount_pb2_grpc.add_MountServiceServicer_to_server, _mount_servicer(service, parts, base.ground.clock))
+    manager = _manager_servicer(service, parts, OpenPlaces(servers, threads), base.ground.clock)
+    server.add(file_manager_pb2_grpc.add_FileManagerServiceServicer_to_server, manager)
     entrance = Entrance(naming=parts.naming, folders=parts.folders)
     disk = MachineFiles(Memory(time.time_ns), base.ground.clock, Patience())
     file_servicer = FileServicer(database=service.database, entrance=entrance, files=disk)
@@ -125,7 +137,17 @@ def filesystem_servicer(service: Service, parts: Parts) -> FilesystemServicer:
         filesystems=Filesystems(store=store, mounts=parts.mounts, naming=naming, settling=settling, users=parts.users),
         updates=Updates(store=store, naming=naming, settling=settling, vault=parts.vault),
         grants=Grants(store=store, naming=naming, users=parts.users),
-        mounts=Mounts(naming=naming, links=parts.links, mounts=parts.mounts, settling=settling),
+        mounts=parts.descriptions,
+    )
+
+
+def _manager_servicer(service: Service, parts: Parts, places: OpenPlaces, clock: Clock) -> FileManagerServicer:
+    return FileManagerServicer(
+        database=service.database,
+        tokens=service.page_tokens,
+        mounts=parts.descriptions,
+        places=places,
+        chunks=Chunks(clock),
     )
 
 

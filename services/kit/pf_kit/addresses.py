@@ -38,18 +38,20 @@ def allowed_of(words: Sequence[str]) -> Allowed:
     return Allowed(frozenset(hosts), tuple(networks))
 
 
+def is_named(host: str, allowed: Allowed) -> bool:
+    """Whether a host may be called by its name, whatever its address is."""
+    name = host.lower()
+    return name in allowed.hosts or any(each.startswith(".") and name.endswith(each) for each in allowed.hosts)
+
+
 def permitted(host: str, address: str, allowed: Allowed) -> bool:
     """Whether an address may be called that a host has."""
     found = ip_address(address.partition("%")[0])
-    if _named(host.lower(), allowed.hosts):
+    if is_named(host, allowed):
         return True
     if any(found in network for network in allowed.networks):
         return True
     return all(_public(each) for each in _meant(found))
-
-
-def _named(host: str, hosts: frozenset[str]) -> bool:
-    return host in hosts or any(name.startswith(".") and host.endswith(name) for name in hosts)
 
 
 def _public(address: Address) -> bool:

@@ -70,6 +70,10 @@ class _FilesystemReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_File
     """No link can be at the path, or in the filesystem at all."""
     FILESYSTEM_REASON_TOO_MANY_LINKS: _FilesystemReason.ValueType  # 23
     """The filesystem has as many links as there may be."""
+    FILESYSTEM_REASON_FILE_EXISTS: _FilesystemReason.ValueType  # 24
+    """There is something at the path already."""
+    FILESYSTEM_REASON_FILE_CHANGED: _FilesystemReason.ValueType  # 25
+    """The file is another one by now."""
 
 class FilesystemReason(_FilesystemReason, metaclass=_FilesystemReasonEnumTypeWrapper):
     """FilesystemReason is why a call about filesystems failed."""
@@ -122,4 +126,8 @@ FILESYSTEM_REASON_LINK_NOT_POSSIBLE: FilesystemReason.ValueType  # 22
 """No link can be at the path, or in the filesystem at all."""
 FILESYSTEM_REASON_TOO_MANY_LINKS: FilesystemReason.ValueType  # 23
 """The filesystem has as many links as there may be."""
+FILESYSTEM_REASON_FILE_EXISTS: FilesystemReason.ValueType  # 24
+"""There is something at the path already."""
+FILESYSTEM_REASON_FILE_CHANGED: FilesystemReason.ValueType  # 25
+"""The file is another one by now."""
 Global___FilesystemReason: _TypeAlias = FilesystemReason  # noqa: Y015

@@ -47,12 +47,26 @@ class Mounts:
         # A service that forgot to say for whom it asks would get everything otherwise.
         user_of(caller, "x-paddleflow-on-behalf-of")
         filesystem = await self._naming.find(view, caller, key)
+        mount = await self._opened(view, filesystem, folder, read_only=read_only)
+        if await self._naming.access(view, caller, filesystem) is Access.READ:
+            _require_reading(caller, mount)
+        return mount
+
+    async def reach(self, view: View, caller: Principal, key: Key, *, write: bool) -> Mount:
+        """A whole filesystem, for what this service does with it itself for somebody who may.
+
+        Raises what FileManagerService lists of filesystems.
+        """
+        user_of(caller, "x-paddleflow-on-behalf-of")
+        filesystem = await self._naming.find(view, caller, key)
+        if write and await self._naming.access(view, caller, filesystem) is Access.READ:
+            raise FilesystemReadOnly(f"{filesystem.id} is shared with {caller.name} for reading")
+        return await self._opened(view, filesystem, PurePosixPath(), read_only=not write)
+
+    async def _opened(self, view: View, filesystem: Filesystem, folder: PurePosixPath, *, read_only: bool) -> Mount:
         links = await self._links.links(view, filesystem.id)
         top, rest = _top(filesystem, links, folder)
         inner = [] if top is not filesystem else below(folder, links)
-        if await self._naming.access(view, caller, filesystem) is Access.READ:
-            secrets = any(each.secrets.names for each in (top, *(link for _, link in inner)))
-            _require_reading(caller, filesystem, read_only=read_only, secrets=secrets)
         return Mount(
             filesystem,
             await self._settling.open(top, rest),
@@ -68,10 +82,11 @@ def _top(filesystem: Filesystem, links: Sequence[Link], folder: PurePosixPath) -
     return (link, folder.relative_to(link.path)) if link else (filesystem, folder)
 
 
-def _require_reading(caller: Principal, filesystem: Filesystem, *, read_only: bool, secrets: bool) -> None:
+def _require_reading(caller: Principal, mount: Mount) -> None:
     """Raises FilesystemReadOnly if somebody could write who may only read."""
-    shared = f"{filesystem.id} is shared with {caller.name} for reading"
-    if not read_only:
+    shared = f"{mount.filesystem.id} is shared with {caller.name} for reading"
+    if not mount.read_only:
         raise FilesystemReadOnly(f"{shared}; mount it read-only")
-    if secrets and not caller.acting_service:
+    sources = (mount.source, *(source for _, source in mount.links))
+    if any(isinstance(each, Opened) and each.secrets for each in sources) and not caller.acting_service:
         raise FilesystemReadOnly(f"{shared}; its secrets, which could write, are told to services only: use it in jobs")
