@@ -25,13 +25,15 @@ class FsProcess(ServiceProcess):
     queue: QueueProcess
     settings: Mapping[str, str] = field(default_factory=dict)
     folder: Path = field(default_factory=short_folder)
+    real: bool = False
+    """True: it calls real servers, on this machine."""
 
     def __post_init__(self) -> None:
         self.roots.mkdir()
 
     @property
     def kind(self) -> Kind:
-        return Kind.PLACED_FS
+        return Kind.FS if self.real else Kind.PLACED_FS
 
     @property
     def roots(self) -> Path:
@@ -46,6 +48,6 @@ class FsProcess(ServiceProcess):
             "LOCAL_ROOTS": f"{self.roots}/{{user}}",
             "LOCAL_INSTALLATION": str(self.queue.folder),
             "LOCAL_MOUNTED": f"cfs://nfs.example.org/export={self.roots}",
-            "SERVERS_ALLOWED": ALLOWED,
+            "SERVERS_ALLOWED": "127.0.0.1" if self.real else ALLOWED,
             "CREDENTIAL_KEYS": b64encode(KEY).decode(),
         }

@@ -11,8 +11,8 @@ from typing import Any, cast
 import pf_fs.app
 from pf_backends.entries import Entry, Kind, Page
 from pf_backends.errors import Malformed
+from pf_backends.opening import Surroundings
 from pf_backends.port import Backend
-from pf_backends.reach import Reach
 
 ALLOWED = "203.0.113.0/24"
 """Addresses of nobody (RFC 5737), which the service is told to take for servers."""
@@ -47,7 +47,7 @@ class Place:
         return Page([Entry("full/thing", Kind.FILE)] if folder == "full" else [])
 
 
-def open_place(url: str, properties: Mapping[str, str], _reach: Reach) -> Backend:
+def open_place(url: str, properties: Mapping[str, str], _surroundings: Surroundings) -> Backend:
     bucket = url.partition("://")[2].partition("/")[0]
     return cast("Backend", Place(bucket, properties.get("secretKey", "")))
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from paddleflow.common.v1 import event_pb2_grpc
 from paddleflow.fs.v1 import file_manager_pb2_grpc, file_pb2_grpc, fs_pb2_grpc, link_pb2_grpc, mount_pb2_grpc
+from pf_backends.opening import open_backend
 from pf_fs.convert import encode
 from pf_fs.disk import MachineDisk
 from pf_fs.files.disk import MachineFiles, Patience
@@ -31,7 +32,6 @@ from pf_fs.mounts.postgres import PostgresMountStore
 from pf_fs.mounts.service import Caches, Reports
 from pf_fs.mounts.servicer import MountServicer
 from pf_fs.mounts.store import MountStore
-from pf_fs.opening import open_backend
 from pf_fs.ports import Servers, Users
 from pf_fs.postgres import PostgresFilesystemStore
 from pf_fs.resealing import Resealing, SealedThings

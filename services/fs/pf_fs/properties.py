@@ -70,6 +70,11 @@ def coded(value: str) -> str:
     return "" if 0 < len(value) <= 16 * LONGEST else f"must have 1 to {16 * LONGEST} characters"
 
 
+def certificates(value: str) -> str:
+    plain = value.isascii() and "-----BEGIN CERTIFICATE-----" in value and "\0" not in value
+    return "" if plain and len(value) <= 16 * LONGEST else f"must be certificates in PEM, at most {16 * LONGEST} bytes"
+
+
 _OBJECTS = {
     "endpoint": Property(endpoint),
     "region": Property(text(64)),
@@ -78,6 +83,7 @@ _OBJECTS = {
     "sessionToken": Property(text(LONGEST), secret=True),
     "s3ForcePathStyle": Property(flag),
     "insecureSkipVerify": Property(flag),
+    "ca": Property(certificates),
     "dirMode": Property(mode),
     "fileMode": Property(mode),
 }

@@ -10,6 +10,7 @@ from typing import TypeVar
 from paddleflow.problems import InvalidArgument, ServerNotAllowed, ServerUnusable, Violation
 from pf_backends.entries import Kind
 from pf_backends.errors import Malformed
+from pf_backends.opening import Surroundings
 from pf_backends.port import Backend
 from pf_backends.reach import Reach
 from pf_fs.domain import Opened
@@ -19,11 +20,13 @@ from pf_fs.urls import place_of
 from pf_kit.addresses import Allowed, is_named, permitted
 from pf_kit.fields import shown
 
-Opener = Callable[[str, Mapping[str, str], Reach], Backend]
-"""Opens the place of a URL with its properties, secrets among them, as far as may be reached. Raises Malformed."""
+Opener = Callable[[str, Mapping[str, str], Surroundings], Backend]
+"""Opens the place of a URL with its properties, secrets among them. Raises Malformed."""
 T = TypeVar("T")
 
 RESOLVE_SECONDS = 5.0
+DEADLINE = 15.0
+"""Seconds for what a server is asked: less than a thread is waited for."""
 SHORTEST_SECRET = 4
 """Characters of a secret that is looked for in what a server says; shorter ones are in everything."""
 
@@ -49,8 +52,9 @@ class BackendServers:
 
     def open(self, opened: Opened) -> Backend:
         """The backend of a place, which calls nobody but who may be. Raises ServerUnusable."""
+        around = Surroundings(reach=self._reach(opened), deadline=DEADLINE)
         try:
-            return self._open(opened.url, {**opened.properties, **opened.secrets}, self._reach(opened))
+            return self._open(opened.url, {**opened.properties, **opened.secrets}, around)
         except Malformed as error:
             words = without_secrets(str(error), opened)
             raise InvalidArgument.of(Violation("filesystem.properties", words)) from None
