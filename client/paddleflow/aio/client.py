@@ -12,6 +12,7 @@ from paddleflow.aio.artifacts import Artifacts
 from paddleflow.aio.audit import Audit, Info
 from paddleflow.aio.clusters import Clusters, Flavours
 from paddleflow.aio.datasets import Datasets
+from paddleflow.aio.files import Files
 from paddleflow.aio.filesystems import Filesystems
 from paddleflow.aio.jobs import Jobs
 from paddleflow.aio.links import FilesystemLinks
@@ -50,6 +51,7 @@ class AsyncPaddleFlow:
         self.queues = Queues(session)
         self.workloads = Workloads(session)
         self.filesystems = Filesystems(session, at["fs"])
+        self.files = Files(session, at["fs"])
         self.links = FilesystemLinks(session, at["fs"])
         self.mounts = FilesystemMounts(session, at["fs"])
         self.jobs = Jobs(session, at["job"])

@@ -6,6 +6,8 @@ import click
 
 from paddleflow.cli.completion import complete_filesystem, complete_user
 from paddleflow.cli.fs_caches import createfscache, deletefscache, getfscache, mounts
+from paddleflow.cli.fs_copy import cp
+from paddleflow.cli.fs_files import cat, du, find, ls, mkdir, mv, rm, stat
 from paddleflow.cli.fs_links import link, listlink, showlink, unlink
 from paddleflow.cli.fs_options import NAME, OWNER
 from paddleflow.cli.fs_properties import property_option
@@ -133,6 +135,8 @@ def grants(invocation: Invocation, name: str, maxsize: int, marker: str, usernam
 
 
 for command in (createfscache, getfscache, deletefscache, mounts, link, showlink, listlink, unlink):
+    fs.add_command(command)
+for command in (cat, cp, du, find, ls, mkdir, mv, rm, stat):
     fs.add_command(command)
 
 

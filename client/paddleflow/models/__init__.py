@@ -43,6 +43,7 @@ from paddleflow.models.clusters import (
     Node,
     NodeFilter,
 )
+from paddleflow.models.files import FileInfo, FileKind, FilePart, FileRemoval, FileUpload
 from paddleflow.models.filesystems import (
     Filesystem,
     FilesystemAccess,
@@ -242,6 +243,11 @@ __all__ = [
     "ExtraFilesystem",
     "FailureStrategy",
     "Fidelity",
+    "FileInfo",
+    "FileKind",
+    "FilePart",
+    "FileRemoval",
+    "FileUpload",
     "Filesystem",
     "FilesystemAccess",
     "FilesystemCache",

@@ -17,6 +17,7 @@ from paddleflow.sync.artifacts import Artifacts
 from paddleflow.sync.audit import Audit, Info
 from paddleflow.sync.clusters import Clusters, Flavours
 from paddleflow.sync.datasets import Datasets
+from paddleflow.sync.files import Files
 from paddleflow.sync.filesystems import Filesystems
 from paddleflow.sync.jobs import Jobs
 from paddleflow.sync.links import FilesystemLinks
@@ -51,6 +52,7 @@ class PaddleFlow:
         self.queues = Queues(session)
         self.workloads = Workloads(session)
         self.filesystems = Filesystems(session, at["fs"])
+        self.files = Files(session, at["fs"])
         self.links = FilesystemLinks(session, at["fs"])
         self.mounts = FilesystemMounts(session, at["fs"])
         self.jobs = Jobs(session, at["job"])
