@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from paddleflow.transfers import moving
+from paddleflow.sync.files import Files
+from paddleflow.transfers.places import RemoteSource
 from support.command_line import CommandLine
 from support.fs_process import FsProcess
 from support.fs_site import FsSite, Member
@@ -79,18 +80,16 @@ def test_what_broke_off_goes_on(
     body = os.urandom(40 * MIB)
     (tmp_path / "large").write_bytes(body)
     sent: list[int] = []
-    real = moving.Files.send_part
+    real = Files.send_part
 
-    def failing(
-        self: moving.Files, name: str, path: str, upload: str, number: int, data: bytes, **given: str
-    ) -> object:
+    def failing(self: Files, name: str, path: str, upload: str, number: int, data: bytes, **given: str) -> object:
         if number == 4 and not sent.count(-1):
             sent.append(-1)
             raise ConnectionResetError(104, "cut off", path)
         sent.append(number)
         return real(self, name, path, upload, number, data, **given)
 
-    monkeypatch.setattr(moving.Files, "send_part", failing)
+    monkeypatch.setattr(Files, "send_part", failing)
     broken = line.run(f"fs cp {tmp_path}/large data:far")
     assert broken.exit_code == 1
     assert not (alice.folder / "data/far").exists()
@@ -109,16 +108,16 @@ def test_a_download_goes_on_and_is_never_half(line: CommandLine, alice: Member, 
     line.output(f"fs cp data:file {tmp_path}/whole")
     version = json.loads(line.output("fs stat data:file -o json"))[0]["version"]
     reads: list[int] = []
-    real = moving.RemoteSource.read
+    real = RemoteSource.read
 
-    def noting(self: moving.RemoteSource, offset: int, length: int) -> bytes:
+    def noting(self: RemoteSource, offset: int, length: int) -> bytes:
         reads.append(offset)
         if offset >= 4 * MIB and len(reads) < 4:
             raise ConnectionResetError(104, "cut off", "file")
         return real(self, offset, length)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(moving.RemoteSource, "read", noting)
+        patch.setattr(RemoteSource, "read", noting)
         assert line.run(f"fs cp data:file {tmp_path}/again").exit_code == 1
         assert not (tmp_path / "again").exists()
         reads[:] = [0, 0, 0, 0]

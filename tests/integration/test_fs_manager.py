@@ -7,6 +7,7 @@ import zlib
 from pathlib import Path
 
 import pytest
+from google.protobuf.message import Message
 
 from paddleflow.common.v1 import info_pb2
 from paddleflow.fs.v1 import file_manager_pb2 as pb
@@ -23,11 +24,11 @@ from paddleflow.problems import (
     PageTokenInvalid,
 )
 from support.callers import Caller
+from support.file_uploads import CHUNK, send_part
 from support.fs_site import READ, FsSite, named
 
 DATA = named("data")
 PART = 8 << 20
-CHUNK = 2 << 20
 
 
 async def listed(call: Caller, path: str = "", **fields: object) -> list[str]:
@@ -37,27 +38,6 @@ async def listed(call: Caller, path: str = "", **fields: object) -> list[str]:
 
 def written(path: str, data: bytes, *, replace: bool = False) -> pb.WriteFileRequest:
     return pb.WriteFileRequest(filesystem=DATA, path=path, data=data, crc32=zlib.crc32(data), replace=replace)
-
-
-async def send(call: Caller, upload: pb.Upload, path: str, number: int, body: bytes) -> pb.UploadedPart:
-    """A part, piece by piece."""
-    for offset in range(0, len(body), CHUNK):
-        piece = body[offset : offset + CHUNK]
-        last = offset + CHUNK >= len(body)
-        request = pb.SendChunkRequest(
-            filesystem=DATA,
-            path=path,
-            upload_id=upload.id,
-            number=number,
-            offset=offset,
-            data=piece,
-            crc32=zlib.crc32(piece),
-            last=last,
-        )
-        answer = await call(request)
-        assert answer.next_offset == offset + len(piece)
-    part: pb.UploadedPart = answer.part
-    return part
 
 
 async def test_files_are_written_looked_at_read_and_removed(fs_site: FsSite) -> None:
@@ -133,13 +113,13 @@ async def test_a_large_file_is_uploaded_in_parts_that_come_in_any_order(fs_site:
     body = os.urandom(PART + CHUNK + 17)
     upload = (await alice.call(pb.BeginUploadRequest(filesystem=DATA, path="large", size=len(body)))).upload
     assert upload.part_size == PART
-    second = await send(alice.call, upload, "large", 2, body[PART:])
+    second = await send_part(alice.call, DATA, upload, "large", 2, body[PART:])
     # As after a new start: the service knows nothing of the pieces before.
     lost = pb.SendChunkRequest(
         filesystem=DATA, path="large", upload_id=upload.id, number=1, offset=CHUNK, data=b"x", crc32=zlib.crc32(b"x")
     )
     assert (await alice.call(lost)).next_offset == 0
-    first = await send(alice.call, upload, "large", 1, body[:PART])
+    first = await send_part(alice.call, DATA, upload, "large", 1, body[:PART])
     assert await listed(alice.call) == []
     finish = pb.FinishUploadRequest(filesystem=DATA, path="large", upload_id=upload.id, parts=[first, second])
     made = (await alice.call(finish)).file
@@ -151,7 +131,7 @@ async def test_an_upload_is_dropped(fs_site: FsSite) -> None:
     alice = await fs_site.add_user("alice")
     await fs_site.make(alice)
     upload = (await alice.call(pb.BeginUploadRequest(filesystem=DATA, path="large", size=CHUNK))).upload
-    await send(alice.call, upload, "large", 1, b"x" * CHUNK)
+    await send_part(alice.call, DATA, upload, "large", 1, b"x" * CHUNK)
     for _ in range(2):
         await alice.call(pb.DropUploadRequest(filesystem=DATA, path="large", upload_id=upload.id))
     left = [each.name for each in (alice.folder / "data").iterdir()]
@@ -256,7 +236,7 @@ async def test_links_lead_nowhere_out_and_secrets_stay_where_they_are(fs_site: F
         pb.FinishUploadRequest(filesystem=DATA, path="a", upload_id="x", parts=[pb.UploadedPart(number=2)]),
     ],
 )
-async def test_malformed_requests_are_refused(fs_site: FsSite, request_: object) -> None:
+async def test_malformed_requests_are_refused(fs_site: FsSite, request_: Message) -> None:
     alice = await fs_site.add_user("alice")
     await fs_site.make(alice)
     with pytest.raises(InvalidArgument):

@@ -12,6 +12,7 @@ from paddleflow.common.v1 import event_pb2
 from paddleflow.fs.v1 import file_manager_pb2 as pb
 from paddleflow.fs.v1 import fs_pb2, link_pb2
 from paddleflow.problems import FileExists, FileNotFound, FileUnusable, LinkNotPossible, ServerUnusable
+from support.file_uploads import CHUNK, send_part
 from support.fs_process import FsProcess
 from support.fs_site import FsSite, Member, named, opened_fs_site
 from support.queue_process import QueueProcess
@@ -19,7 +20,6 @@ from support.s3_servers import BUCKET, KEYS, S3Server
 
 DATA = named("data")
 PART = 5 << 20
-CHUNK = 2 << 20
 
 
 @pytest.fixture
@@ -57,23 +57,11 @@ async def write(member: Member, path: str, data: bytes, *, replace: bool = False
 
 async def upload(member: Member, path: str, body: bytes) -> pb.File:
     begun = (await member.call(pb.BeginUploadRequest(filesystem=DATA, path=path, size=len(body)))).upload
-    parts = []
-    for number, start in enumerate(range(0, len(body), begun.part_size), 1):
-        part = body[start : start + begun.part_size]
-        for offset in range(0, len(part), CHUNK):
-            piece = part[offset : offset + CHUNK]
-            request = pb.SendChunkRequest(
-                filesystem=DATA,
-                path=path,
-                upload_id=begun.id,
-                number=number,
-                offset=offset,
-                data=piece,
-                crc32=zlib.crc32(piece),
-                last=offset + CHUNK >= len(part),
-            )
-            answer = await member.call(request)
-        parts.append(answer.part)
+    starts = range(0, len(body), begun.part_size)
+    parts = [
+        await send_part(member.call, DATA, begun, path, number, body[start : start + begun.part_size])
+        for number, start in enumerate(starts, 1)
+    ]
     finish = pb.FinishUploadRequest(filesystem=DATA, path=path, upload_id=begun.id, parts=parts)
     made: pb.File = (await member.call(finish)).file
     return made
