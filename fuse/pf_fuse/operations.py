@@ -131,7 +131,7 @@ class Kernel(Protocol):
 
     @property
     def zero_open(self) -> bool:
-        """True if the kernel does without asking to open and close files when `open` fails with ENOSYS."""
+        """True if the kernel does without asking to open and close files when `open` and `flush` fail with ENOSYS."""
 
     def register(self, descriptor: int) -> int:
         """A number by which the kernel reads this file of another filesystem by itself. OSError if it will not."""

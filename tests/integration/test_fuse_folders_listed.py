@@ -92,6 +92,7 @@ def test_folders_and_files_need_not_be_opened(mirror_mounts: MirrorMounts) -> No
     assert mount.count("opendir") == 1
     assert mount.count("open") == 1
     assert mount.count("release") == 0
+    assert mount.count("flush") == 1
     assert kept(mount) == 0
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from pf_fuse.holder.client import HolderGone, take
-from pf_fuse.holder.messages import Welcome, receive, send
+from pf_fuse.holder.messages import Adopt, Come, Welcome, receive, send
 from pf_fuse.kernel.mounting import mounted_at
 from support.fuse_holders import Holding, hold
 from support.fuse_mounts import detach, missing
@@ -293,6 +293,7 @@ def test_nonsense_ends_only_whoever_says_it(holdings: Holdings, tmp_path: Path) 
     for packet in (b"nonsense", b'["Welcome", {}]', b'["Keep", {"text": 1, "more": 2}]', b"\0" * 1000):
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
             peer.connect(str(tmp_path / "socket"))
+            send(peer, Come())
             welcome, device = receive(peer)
             assert isinstance(welcome, Welcome)
             assert device is not None
@@ -301,22 +302,52 @@ def test_nonsense_ends_only_whoever_says_it(holdings: Holdings, tmp_path: Path) 
             assert receive(peer) == (None, None)
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
         peer.connect(str(tmp_path / "socket"))
+        send(peer, Come())
         welcome, device = receive(peer)
         assert isinstance(welcome, Welcome)
         assert device is not None
         send(peer, welcome)
         os.close(device)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
+        peer.connect(str(tmp_path / "socket"))
+        send(peer, Adopt(40, 0, 4096, "", []), peer.fileno())
+        assert receive(peer) == (None, None)
     assert holding.process.poll() is None
 
 
-def test_a_mount_outlives_its_holder_as_long_as_it_is_served(holdings: Holdings) -> None:
-    holding = holdings(manners={"passthrough": True})
-    client = holding.served(1)
-    (holding.root / "file").write_text("text")
-    holding.process.kill()
-    holding.process.wait()
-    try:
-        assert (holding.place / "file").stat().st_size == 4
-    finally:
-        detach(holding.place)
-        os.kill(client.pid, signal.SIGKILL)
+def test_a_mount_outlives_its_holder_and_is_taken_up_by_the_next(holdings: Holdings) -> None:
+    first = holdings(manners={"passthrough": True})
+    client = first.served(1)
+    data = random.Random(4).randbytes(MIB)
+    (first.root / "file").write_bytes(data)
+    with open(first.place / "file", "rb", buffering=0) as file:
+        first.process.kill()
+        first.process.wait()
+        assert (first.place / "file").stat().st_size == MIB
+        second = holdings(manners={"passthrough": True})
+        # It has the same client, which registers again, until that one is killed and the new holder starts another.
+        assert file.read(MIB) == data
+        (first.root / "other").write_bytes(data)
+        deadline = time.monotonic() + 10
+        while "goes on with 1 registered files" not in second.errors:
+            assert time.monotonic() < deadline, second.errors
+            time.sleep(0.005)
+        assert (first.place / "other").read_bytes() == data
+        assert second.served(1).pid == client.pid
+        second.kill_client()
+        assert second.served(2).resumed
+        assert second.served(2).kept == f"kept by {client.pid}"
+        assert (first.place / "file").read_bytes() == data
+        assert os.pread(file.fileno(), MIB, 0) == data
+
+
+def test_the_mount_of_an_earlier_holder_that_nobody_serves_is_made_anew(holdings: Holdings) -> None:
+    first = holdings()
+    client = first.served(1)
+    (first.root / "file").write_text("text")
+    first.process.kill()
+    first.process.wait()
+    os.kill(client.pid, signal.SIGKILL)
+    second = holdings(patience=0.2)
+    assert not second.served(2).resumed
+    assert (second.place / "file").read_text() == "text"

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,9 @@ def hold(folder: Path, manners: dict[str, Any] | None = None, **how: Any) -> Hol
     """A holder of a mirror, whose clients it starts; `how` is that of `HolderSettings`."""
     root, place = folder / "root", folder / "place"
     for one in (root, place):
-        one.mkdir(exist_ok=True)
+        # Looking whether it is there would ask a dead mount.
+        with suppress(FileExistsError):
+            os.mkdir(one)
     journal = {"journal": str(folder / "journal"), "lasts": 60.0}
     command = [sys.executable, "-m", "support.fuse_held_mirror", str(root), json.dumps(journal | (manners or {}))]
     settings = HolderSettings(place=str(place), socket=str(folder / "socket"), **({"command": command} | how))

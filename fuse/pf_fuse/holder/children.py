@@ -44,6 +44,11 @@ class Child:
         self.due: float | None = 0.0 if command else None
         """When one is to be started, by `time.monotonic`; None if that is not to be."""
 
+    def needed(self) -> None:
+        """One that was not started here is gone."""
+        if self._command and self._process is None and self.due is None:
+            self.due = time.monotonic()
+
     def start(self) -> int | None:
         """A descriptor that says when it is dead; None if it could not be started."""
         self.due = None

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from pf_fuse.holder.messages import (
     KEPT,
+    Adopt,
+    Come,
     Ended,
     Keep,
     Message,
@@ -28,6 +30,8 @@ from pf_fuse.kernel.features import Agreement, Feature
 
 SUPERSEDED = 75
 """How a process ends that another one follows."""
+AGAIN = 0.5
+"""Seconds between two looks for a new holder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +53,29 @@ class Held:
 
 
 class HolderGone(OSError):
-    """The holder does not answer: it is gone, and with it the mount."""
+    """There is no holder, or none that answers."""
 
 
 class HolderClient:
     """Asks the holder, from any thread.
 
     A process that is asked to yield ends at once: two must not serve one mount. Without its holder it goes on serving,
-    but registers no files any more and is followed by nobody.
+    registers no files, and looks for the next holder, to which it hands the device back.
     """
 
-    def __init__(self, peer: socket.socket, registers: bool) -> None:
-        self.registers = registers
+    def __init__(self, path: str, peer: socket.socket, device: int, welcome: Welcome) -> None:
+        self.registers = welcome.registers
+        self._path = path
         self._peer = peer
+        self._device = device
+        self._agreed = welcome.minor, welcome.features, welcome.largest
+        self._kept = welcome.kept
+        self._registered: dict[int, tuple[int, int]] = {}
         self._asking = threading.Lock()
         self._answer: Registered | Refused | None = None
         self._answered = threading.Condition()
         self._gone = False
+        self._ended = threading.Event()
 
     def listen(self) -> None:
         threading.Thread(target=self._listen, name="fuse-holder", daemon=True).start()
@@ -73,21 +83,28 @@ class HolderClient:
     def register(self, descriptor: int) -> int:
         with self._asking:
             answer = self._ask(descriptor)
-        if isinstance(answer, Registered):
-            return answer.backing
-        raise OSError(answer.number, os.strerror(answer.number)) if answer else HolderGone(errno.EPERM, "no holder")
+        if isinstance(answer, Refused):
+            raise OSError(answer.number, os.strerror(answer.number))
+        if answer is None:
+            raise HolderGone(errno.EPERM, "the holder that may register files is gone")
+        status = os.fstat(descriptor)
+        self._registered[answer.backing] = status.st_dev, status.st_ino
+        return answer.backing
 
     def unregister(self, backing: int) -> None:
+        self._registered.pop(backing, None)
         self._say(Unregister(backing))
 
     def keep(self, text: str) -> None:
         """The next process is told."""
         if len(text) > KEPT:
             raise ValueError(f"{len(text)} characters; a holder keeps {KEPT}")
+        self._kept = text
         self._say(Keep(text))
 
     def ended(self) -> None:
         """The mount is gone and all is finished: the holder need not wait any more."""
+        self._ended.set()
         self._say(Ended())
 
     def _ask(self, descriptor: int) -> Registered | Refused | None:
@@ -100,11 +117,19 @@ class HolderClient:
 
     def _say(self, message: Message, descriptor: int | None = None) -> None:
         """Nothing if the holder is gone, which is seen where it is listened to."""
-        with suppress(ConnectionError):
+        with suppress(OSError):
             send(self._peer, message, descriptor)
 
     def _listen(self) -> None:
-        while True:
+        while not self._ended.is_set():
+            self._listen_to_one()
+            while not self._return() and not self._ended.wait(AGAIN):
+                pass
+
+    def _listen_to_one(self) -> None:
+        """Until it is gone."""
+        message: Message | None = None
+        while not self._gone:
             try:
                 message, _ = receive(self._peer)
             except Misunderstood:
@@ -116,8 +141,21 @@ class HolderClient:
                 if isinstance(message, Registered | Refused):
                     self._answer = message
                 self._answered.notify()
-            if message is None:
-                return
+
+    def _return(self) -> bool:
+        """Hands the device to the next holder, if there is one."""
+        registered = [(*file, backing) for backing, file in self._registered.items()]
+        peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            peer.connect(self._path)
+            send(peer, Adopt(*self._agreed, self._kept, registered), self._device)
+        except OSError:
+            peer.close()
+            return False
+        self._peer.close()
+        self._peer = peer
+        self._gone = False
+        return True
 
 
 def take(path: str) -> Held:
@@ -125,15 +163,16 @@ def take(path: str) -> Held:
     peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
         peer.connect(path)
+        send(peer, Come())
         message, device = receive(peer)
     except OSError as failure:
         peer.close()
         raise HolderGone(failure.errno, f"there is no holder at {path}") from failure
     if not isinstance(message, Welcome) or device is None:
         peer.close()
-        raise HolderGone(0, f"the holder at {path} has no mount for this process")
+        raise HolderGone(errno.EPROTO, f"the holder at {path} has no mount for this process")
     os.set_inheritable(device, False)
     agreement = Agreement(message.minor, Feature(message.features), message.largest)
-    client = HolderClient(peer, message.registers)
+    client = HolderClient(path, peer, device, message)
     client.listen()
     return Held(device, agreement, message.resumed, message.kept, client)

@@ -10,14 +10,15 @@ import signal
 import socket
 import struct
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from pf_fuse.holder.adopting import adopt
 from pf_fuse.holder.children import Child
 from pf_fuse.holder.messages import (
     KEPT,
+    Come,
     Ended,
     Keep,
     Message,
@@ -34,8 +35,8 @@ from pf_fuse.holder.messages import (
 from pf_fuse.holder.registered import RegisteredFiles
 from pf_fuse.holder.settings import HolderSettings
 from pf_fuse.kernel.backing import OwnRegistry
-from pf_fuse.kernel.features import LINUX, Agreement, Feature
-from pf_fuse.kernel.mounting import begin_mount, close_mount, mounted_at
+from pf_fuse.kernel.features import LINUX, Feature
+from pf_fuse.kernel.mounting import KIND, begin_mount, close_mount, mounted_at
 
 log = logging.getLogger(__name__)
 
@@ -48,16 +49,12 @@ LOOK = 5.0
 PATIENCE = 2.0
 """Seconds in which a client ends."""
 
-Then = Callable[[], None]
-
 
 class Holder:
     """One mount. It never looks into it: it would wait for a client that waits for it."""
 
     def __init__(self, settings: HolderSettings) -> None:
         self._settings = settings
-        self._device, self._agreement = self._mount()
-        self._files = RegisteredFiles(OwnRegistry(self._device))
         self._selector = selectors.DefaultSelector()
         self._listener = listen(settings.socket, settings.user)
         self._child = Child(settings.command, settings.socket, settings.settled)
@@ -67,6 +64,12 @@ class Holder:
         self._kept = ""
         self._served = False
         """Some client has served this mount."""
+        try:
+            self._begin()
+        except OSError:
+            self._listener.close()
+            Path(settings.socket).unlink(missing_ok=True)
+            raise
         self._ending = False
         """It was unmounted from here; whoever serves finishes."""
         self._ended = False
@@ -86,18 +89,31 @@ class Holder:
 
     # The mount.
 
-    def _mount(self) -> tuple[int, Agreement]:
+    def _begin(self) -> None:
+        there = mounted_at(str(self._settings.path))
+        adopted = adopt(self._listener, self._settings.patience) if there is not None and there.kind == KIND else None
+        if adopted is None:
+            self._mount()
+            return
+        self._device, self._agreement = adopted.device, adopted.agreement
+        self._files = RegisteredFiles(OwnRegistry(self._device), adopted.registered)
+        self._kept, self._served = adopted.kept, True
+        self._child.due = None
+        self._serves(adopted.client)
+
+    def _mount(self) -> None:
         settings = self._settings
         newest = LINUX[settings.linux] if settings.linux else None
-        return begin_mount(settings.path, settings.options(), Feature(settings.wanted), newest)
+        wanted = Feature(settings.wanted)
+        self._device, self._agreement = begin_mount(settings.path, settings.options(), wanted, newest)
+        self._files = RegisteredFiles(OwnRegistry(self._device), {})
 
     def _mount_anew(self) -> None:
         """What was asked and not answered would never be: all get an error, and the next client a new mount."""
         log.warning("this kernel cannot ask again what the client did not answer; mounting anew")
         os.close(self._device)
         close_mount(self._settings.path, detach=True)
-        self._device, self._agreement = self._mount()
-        self._files = RegisteredFiles(OwnRegistry(self._device))
+        self._mount()
         self._served = False
 
     def _end(self) -> None:
@@ -128,8 +144,19 @@ class Holder:
     def _come(self) -> None:
         client, _ = self._listener.accept()
         user = peer_user(client)
-        if user not in {0, os.geteuid(), self._settings.user} or self._next is not None:
+        if user in {0, os.geteuid(), self._settings.user}:
+            self._selector.register(client, selectors.EVENT_READ, partial(self._hear_first, client))
+        else:
             log.warning("a client of user %d is turned away", user)
+            client.close()
+
+    def _hear_first(self, client: socket.socket) -> None:
+        """Whoever comes with a mount serves another one than this, which was detached from its place."""
+        self._selector.unregister(client)
+        message, descriptor = self._receive(client)
+        if descriptor is not None:
+            os.close(descriptor)
+        if not isinstance(message, Come) or self._next is not None:
             client.close()
         elif self._client is None:
             self._welcome(client)
@@ -138,13 +165,19 @@ class Holder:
             with suppress(OSError):
                 send(self._client, Yield())
 
+    def _receive(self, client: socket.socket) -> tuple[Message | None, int | None]:
+        try:
+            return receive(client)
+        except Misunderstood as failure:
+            log.warning("%s", failure)
+            return None, None
+
     def _welcome(self, client: socket.socket) -> None:
         agreement = self._agreement
         registers = os.geteuid() == 0
         features = int(agreement.features)
         welcome = Welcome(agreement.minor, features, agreement.largest, self._served, registers, self._kept)
-        self._client = client
-        self._selector.register(client, selectors.EVENT_READ, partial(self._hear, client))
+        self._serves(client)
         try:
             send(client, welcome, self._device)
         except OSError as failure:
@@ -152,13 +185,12 @@ class Holder:
             return
         self._served = True
 
+    def _serves(self, client: socket.socket) -> None:
+        self._client = client
+        self._selector.register(client, selectors.EVENT_READ, partial(self._hear, client))
+
     def _hear(self, client: socket.socket) -> None:
-        try:
-            message, descriptor = receive(client)
-        except Misunderstood as failure:
-            log.warning("%s", failure)
-            self._gone(client)
-            return
+        message, descriptor = self._receive(client)
         if message is None:
             self._gone(client)
             return
@@ -195,6 +227,7 @@ class Holder:
         self._selector.unregister(client)
         client.close()
         self._client = None
+        self._child.needed()
         if self._ending:
             self._ended = True
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
@@ -12,6 +13,11 @@ ROOM = 1 << 17
 """Bytes of a packet."""
 KEPT = 1 << 16
 """Bytes that a client may have kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Come:
+    """To a holder: this client wants to serve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,18 @@ class Welcome:
     """The holder can register files with the kernel."""
     kept: str
     """What an earlier client had kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adopt:
+    """To a new holder, with the device: the one before is gone, and this client has served all the while."""
+
+    minor: int
+    features: int
+    largest: int
+    kept: str
+    registered: Sequence[tuple[int, int, int]]
+    """Files that the kernel reads by itself: the device and the number of each on its disk, and what it is known by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +92,10 @@ class Ended:
     """To the holder: the mount is gone, and all is finished that was begun."""
 
 
-Message: TypeAlias = Welcome | Register | Registered | Refused | Unregister | Keep | Yield | Ended
+Message: TypeAlias = Come | Welcome | Adopt | Register | Registered | Refused | Unregister | Keep | Yield | Ended
 KINDS: dict[str, type[Message]] = {
-    kind.__name__: kind for kind in (Welcome, Register, Registered, Refused, Unregister, Keep, Yield, Ended)
+    kind.__name__: kind
+    for kind in (Come, Welcome, Adopt, Register, Registered, Refused, Unregister, Keep, Yield, Ended)
 }
 
 

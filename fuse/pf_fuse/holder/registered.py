@@ -8,6 +8,7 @@ registered the kernel keeps the file, so that no other gets its place on the dis
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from pf_fuse.kernel.backing import Registry
 
@@ -15,9 +16,9 @@ from pf_fuse.kernel.backing import Registry
 class RegisteredFiles:
     """Numbers of files, each given once."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, already: Mapping[tuple[int, int], int]) -> None:
         self._registry = registry
-        self._numbers: dict[tuple[int, int], int] = {}
+        self._numbers = dict(already)
 
     def register(self, descriptor: int) -> int:
         status = os.fstat(descriptor)

@@ -22,6 +22,8 @@ class HolderSettings:
     """What starts a client; empty if clients come by themselves. It finds the path of the socket in its environment."""
     settled: float = 2.0
     """Seconds after which a client did not die of how it was started, and is replaced at once if it dies."""
+    patience: float = 10.0
+    """Seconds in which a client may come that serves the mount of an earlier holder; then it is mounted anew."""
     user: int | None = None
     """Who may serve beside root and the user of the holder."""
     source: str = "paddleflow"
