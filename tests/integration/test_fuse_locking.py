@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from fixtures_fuse import Mirrored, MirrorMounts
+from pf_fuse.kernel.features import LOCKS
 from pf_fuse.operations import Reach
 from support.fuse_mounts import MirrorMount
 
@@ -83,6 +84,20 @@ def test_whoever_waits_for_a_lock_gets_it(mirrored: Mirrored, started: list[subp
         with pytest.raises(subprocess.TimeoutExpired):
             other.wait(0.3)
     assert said(other) == "held"
+
+
+@pytest.mark.parametrize("kind", ["flock", "fcntl"])
+def test_without_being_asked_to_the_kernel_keeps_locks_itself(
+    mirror_mounts: MirrorMounts, started: list[subprocess.Popen[str]], kind: str
+) -> None:
+    mount = mirror_mounts(without=int(LOCKS))
+    (mount.root / "file").touch()
+    holder = program(HOLD, mount.place / "file", kind)
+    started.append(holder)
+    assert said(holder) == "held"
+    with open(mount.place / "file", "r+b") as file, pytest.raises(BlockingIOError):
+        LOCK[kind](file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    assert mount.count("setlk") == mount.count("setlkw") == 0
 
 
 def test_ranges_are_locked_apart(mirrored: Mirrored) -> None:

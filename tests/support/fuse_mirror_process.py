@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from pf_fuse.kernel.backing import OwnRegistry
-from pf_fuse.kernel.features import LINUX, USUAL, Feature
+from pf_fuse.kernel.features import LINUX, LOCKS, USUAL, Feature
 from pf_fuse.kernel.mounting import MountOptions, begin_mount
 from pf_fuse.kernel.transport import Transport
 from pf_fuse.operations import TOP, Answer, Attributes, Bytes, Caller, Kernel, Known, Named, Operations, Reach
@@ -195,7 +195,7 @@ def later(seconds: float, data: Bytes) -> Future[Bytes]:
 def main(text: str) -> None:
     told = Mounting(**json.loads(text))
     options = MountOptions(**told.options)  # type: ignore[arg-type]  # a test's own
-    wanted = Feature(int(USUAL) & ~told.without)
+    wanted = Feature(int(USUAL | LOCKS) & ~told.without)
     device, agreement = begin_mount(Path(told.place), options, wanted, LINUX.get(told.linux))
     manners = dict(told.manners)
     manners["reach"] = Reach(int(manners.get("reach", 0)))  # type: ignore[call-overload]  # a test's own

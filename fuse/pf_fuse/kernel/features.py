@@ -58,10 +58,8 @@ LINUX = {"5.4": 31, "5.10": 32, "5.15": 34, "6.1": 37, "6.2": 38, "6.6": 39, "6.
 
 USUAL = (
     Feature.ASYNC_READ
-    | Feature.POSIX_LOCKS
     | Feature.ATOMIC_O_TRUNC
     | Feature.BIG_WRITES
-    | Feature.FLOCK_LOCKS
     | Feature.AUTO_INVAL_DATA
     | Feature.READDIRPLUS
     | Feature.ASYNC_DIO
@@ -77,6 +75,10 @@ USUAL = (
     | Feature.RESEND
 )
 """What a mount wants. The kernel's own cache of writes makes sequential writes slower and is not among it."""
+
+LOCKS = Feature.POSIX_LOCKS | Feature.FLOCK_LOCKS
+"""For operations that keep locks themselves; else the kernel does, among the programs of one machine. It tells
+of closed files those that may hold locks, which must not be opened with `Reach.NO_FLUSH`."""
 
 
 class TooOld(OSError):

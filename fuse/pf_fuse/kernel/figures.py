@@ -5,7 +5,6 @@ Answers of the serving thread are counted without a lock, those of other threads
 
 from __future__ import annotations
 
-import errno
 import threading
 from collections import Counter
 from dataclasses import dataclass
@@ -26,13 +25,6 @@ class Figure:
     total: int
     """Nanoseconds of all together."""
     spans: tuple[int, ...]
-
-    def row(self) -> dict[str, object]:
-        """For a document: times in microseconds."""
-        failed = {errno.errorcode.get(number, str(number)): count for number, count in sorted(self.failed.items())}
-        mean = round(self.total / self.count / 1000, 1) if self.count else 0.0
-        within = {f"within_{share:g}_us": self.within(share / 100) / 1000 for share in (50, 99, 99.9)}
-        return {"count": self.count, "failed": failed, "mean_us": mean, **within}
 
     def within(self, share: float) -> int:
         """Nanoseconds within which this share of them was answered: a power of two, so at most twice what it is."""

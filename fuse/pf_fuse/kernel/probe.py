@@ -48,8 +48,6 @@ GOOD_FOR = {
     Feature.NO_OPENDIR: "folders of unchanging datasets are listed without a message",
     Feature.READDIRPLUS: "attributes come with the list of a folder",
     Feature.MAX_PAGES: "requests are as large as a MiB",
-    Feature.POSIX_LOCKS: "locks by fcntl hold between machines, if the filesystem keeps them",
-    Feature.FLOCK_LOCKS: "locks by flock hold between machines, if the filesystem keeps them",
     Feature.DIRECT_IO_MMAP: "files that are not yet cached can be mapped into memory",
     Feature.EXPIRE_ONLY: "changed names are asked for anew without disturbing who uses them",
 }
