@@ -17,8 +17,8 @@ from paddleflow.models.filesystems import (
     FilesystemFilter,
     FilesystemGrant,
     FilesystemGrantFilter,
-    MountDescription,
 )
+from paddleflow.models.mounts import MountDescription
 from paddleflow.models.pages import Page
 from paddleflow.models.watches import Change, WatchItem
 from paddleflow.wire.audit import CHANGE_KIND
@@ -30,8 +30,8 @@ from paddleflow.wire.filesystems import (
     filesystem_grant_from_wire,
     filesystem_key,
     filesystem_to_wire,
-    mount_from_wire,
 )
+from paddleflow.wire.mounts import mount_from_wire
 
 
 class Filesystems:

@@ -9,6 +9,7 @@ from paddleflow.cli.fs_caches import createfscache, deletefscache, getfscache, m
 from paddleflow.cli.fs_copy import cp
 from paddleflow.cli.fs_files import cat, du, find, ls, mkdir, mv, rm, stat
 from paddleflow.cli.fs_links import link, listlink, showlink, unlink
+from paddleflow.cli.fs_mount import mount, stats, umount
 from paddleflow.cli.fs_options import NAME, OWNER
 from paddleflow.cli.fs_properties import property_option
 from paddleflow.cli.parameters import paging
@@ -134,7 +135,10 @@ def grants(invocation: Invocation, name: str, maxsize: int, marker: str, usernam
     invocation.printer.list(Table(["fs", "user name", "access", "create time"], rows), "grant", page.next_token)
 
 
-for command in (createfscache, getfscache, deletefscache, mounts, link, showlink, listlink, unlink):
+CACHES = (createfscache, getfscache, deletefscache, mounts)
+LINKS = (link, showlink, listlink, unlink)
+MOUNTS = (mount, umount, stats)
+for command in (*CACHES, *LINKS, *MOUNTS):
     fs.add_command(command)
 for command in (cat, cp, du, find, ls, mkdir, mv, rm, stat):
     fs.add_command(command)

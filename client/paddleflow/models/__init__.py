@@ -51,9 +51,6 @@ from paddleflow.models.filesystems import (
     FilesystemGrant,
     FilesystemGrantFilter,
     FilesystemKind,
-    LocalFolder,
-    MountDescription,
-    RemoteFolder,
 )
 from paddleflow.models.job_specs import (
     FilesystemMount,
@@ -85,9 +82,12 @@ from paddleflow.models.mounts import (
     CacheUsage,
     FilesystemCache,
     FilesystemLink,
+    LocalFolder,
     MetaDriver,
+    MountDescription,
     MountFilter,
     MountReport,
+    RemoteFolder,
     ReportReceipt,
 )
 from paddleflow.models.nodes import (

@@ -47,6 +47,38 @@ class FilesystemCache:
 
 
 @dataclass(frozen=True, slots=True)
+class LocalFolder:
+    """A folder of the machine, as the service found it."""
+
+    path: str
+    device: int
+    inode: int
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFolder:
+    """A folder behind a server, and what opens it."""
+
+    url: str
+    properties: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MountDescription:
+    """How to get at the files of a filesystem, for one task. It may hold secrets."""
+
+    filesystem_id: str
+    read_only: bool
+    source: LocalFolder | RemoteFolder
+    etag: str = ""
+    """Of the filesystem: a mount with another one is out of date."""
+    links: Mapping[str, LocalFolder | RemoteFolder] = field(default_factory=dict)
+    """Folders of the mount, and the places whose files are in them."""
+    cache: FilesystemCache = field(default_factory=FilesystemCache)
+
+
+@dataclass(frozen=True, slots=True)
 class CacheUsage:
     """What the cache of a mount holds, and what it has done since it was mounted."""
 

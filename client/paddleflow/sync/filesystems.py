@@ -15,8 +15,8 @@ from paddleflow.models.filesystems import (
     FilesystemFilter,
     FilesystemGrant,
     FilesystemGrantFilter,
-    MountDescription,
 )
+from paddleflow.models.mounts import MountDescription
 from paddleflow.models.pages import Page
 from paddleflow.models.watches import Change, WatchItem
 from paddleflow.sync.pages import every
@@ -31,8 +31,8 @@ from paddleflow.wire.filesystems import (
     filesystem_grant_from_wire,
     filesystem_key,
     filesystem_to_wire,
-    mount_from_wire,
 )
+from paddleflow.wire.mounts import mount_from_wire
 
 
 class Filesystems:

@@ -12,9 +12,6 @@ from paddleflow.models.filesystems import (
     FilesystemAccess,
     FilesystemGrant,
     FilesystemKind,
-    LocalFolder,
-    MountDescription,
-    RemoteFolder,
 )
 from paddleflow.wire.base import EnumCodec, build, time_from_wire, write_changes
 
@@ -53,16 +50,6 @@ def filesystem_from_wire(filesystem: fs_pb2.Filesystem) -> Filesystem:
         etag=filesystem.etag,
         secret_properties=tuple(filesystem.secret_properties),
     )
-
-
-def mount_from_wire(mount: fs_pb2.Mount) -> MountDescription:
-    return MountDescription(mount.filesystem_id, mount.read_only, _source(mount), mount.etag)
-
-
-def _source(mount: fs_pb2.Mount) -> LocalFolder | RemoteFolder:
-    if mount.HasField("local"):
-        return LocalFolder(mount.local.path, mount.local.device, mount.local.inode)
-    return RemoteFolder(mount.remote.url, dict(mount.remote.properties), dict(mount.remote.secrets))
 
 
 def filesystem_key(name: str, owner: str) -> fs_pb2.FilesystemKey:

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from paddleflow.fs.v1 import fs_pb2, link_pb2, mount_pb2
-from paddleflow.models.mounts import CacheUsage, FilesystemCache, FilesystemLink, MetaDriver, MountReport
+from paddleflow.models.mounts import (
+    CacheUsage,
+    FilesystemCache,
+    FilesystemLink,
+    LocalFolder,
+    MetaDriver,
+    MountDescription,
+    MountReport,
+    RemoteFolder,
+)
 from paddleflow.wire.base import EnumCodec, build, time_from_wire
 from paddleflow.wire.filesystems import KIND
 
@@ -40,6 +49,23 @@ def cache_from_wire(cache: fs_pb2.FilesystemCache) -> FilesystemCache:
         extra=dict(sorted(cache.extra.items())),
         filesystem_id=cache.filesystem_id,
     )
+
+
+def mount_from_wire(mount: fs_pb2.Mount) -> MountDescription:
+    return MountDescription(
+        filesystem_id=mount.filesystem_id,
+        read_only=mount.read_only,
+        source=_source(mount),
+        etag=mount.etag,
+        links={link.path: _source(link) for link in mount.links},
+        cache=cache_from_wire(mount.cache),
+    )
+
+
+def _source(place: fs_pb2.Mount | fs_pb2.MountedLink) -> LocalFolder | RemoteFolder:
+    if place.HasField("local"):
+        return LocalFolder(place.local.path, place.local.device, place.local.inode)
+    return RemoteFolder(place.remote.url, dict(place.remote.properties), dict(place.remote.secrets))
 
 
 def report_to_wire(report: MountReport) -> mount_pb2.FilesystemMount:

@@ -1,0 +1,145 @@
+"""``paddleflow fs mount`` and its like: filesystems on this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from paddleflow.cli.fs_options import NAME, OWNER
+from paddleflow.cli.table import Table
+from paddleflow.cli.verbs import Invocation, Verb, pass_invocation
+from paddleflow.mounted import ask, unmount
+from paddleflow.mounting import LOG, MountOptions, settings_of, start, state_folder
+from paddleflow.problems import InvalidArgument, Violation
+from paddleflow.quantity import MEMORY, parse_amount, round_amount
+
+PLACE = click.argument("place", metavar="PATH", type=click.Path(path_type=Path))
+_SECONDS, _OCTAL = "seconds", "octal"
+_OPTIONS: Mapping[str, tuple[str, str]] = {
+    "attr-timeout": ("lasts", _SECONDS),
+    "entry-timeout": ("lasts", _SECONDS),
+    "uid": ("uid", ""),
+    "gid": ("gid", ""),
+    "dir-mode": ("folderMode", _OCTAL),
+    "file-mode": ("fileMode", _OCTAL),
+}
+"""Words of -o, what the program that mounts calls them, and how they are read."""
+
+
+@click.command("mount", cls=Verb, output=["--output"])
+@NAME
+@PLACE
+@OWNER
+@click.option("-r", "--read-only", is_flag=True, help="Nobody writes by this mount.")
+@click.option("--dataset", is_flag=True, help="Nobody changes what lies there while it is mounted; read-only and fast.")
+@click.option("--sub-path", default="", help="Only this folder of the filesystem.")
+@click.option(
+    "--data-cache-path", "--cache-dir", "folders", multiple=True, type=click.Path(path_type=Path),
+    help="Where to keep what was read; given several times, on several disks.",
+)  # fmt: skip
+@click.option("--cache-size", default="", help="How much of it, such as 100Gi; else what the disks have room for.")
+@click.option("-o", "--option", "words", metavar="KEY=VALUE", multiple=True, help=f"One of {', '.join(_OPTIONS)}.")
+@pass_invocation
+def mount(
+    invocation: Invocation,
+    name: str,
+    place: Path,
+    username: str,
+    read_only: bool,
+    dataset: bool,
+    sub_path: str,
+    folders: tuple[Path, ...],
+    cache_size: str,
+    words: tuple[str, ...],
+) -> None:
+    """Mount a filesystem at the folder PATH of this machine.
+
+    The mount stays until `paddleflow fs umount PATH`, also when this machine's network does not. What was read is kept
+    on the local disk for the next time.
+    """
+    place = place.absolute()
+    options = MountOptions(
+        read_only=read_only or dataset,
+        dataset=dataset,
+        cache_folders=[folder.absolute() for folder in folders],
+        cache_size=parse_amount(MEMORY, cache_size) if cache_size else None,
+        more=_more(words),
+    )
+    described = invocation.paddleflow().filesystems.describe_mount(
+        name, owner=username, sub_path=sub_path, read_only=options.read_only
+    )
+    start(settings_of(described, place, options, os.environ))
+    log = state_folder(place, os.environ) / LOG
+    invocation.printer.success(f"fs[{name}] mounted at {place}; what it has to say is in {log}")
+
+
+@click.command("umount", cls=Verb)
+@PLACE
+@click.option("-f", "--force", is_flag=True, help="Also while programs use it: they may go on, nobody new comes in.")
+@pass_invocation
+def umount(invocation: Invocation, place: Path, force: bool) -> None:
+    """Unmount PATH; returns when all that was written is uploaded."""
+    unmount(place.absolute(), os.environ, force=force)
+    invocation.printer.success(f"{place} unmounted")
+
+
+@click.command("stats", cls=Verb)
+@PLACE
+@pass_invocation
+def stats(invocation: Invocation, place: Path) -> None:
+    """Tell how the mount at PATH is doing: requests, cache, memory; --output json tells all."""
+    answer = ask(place.absolute(), os.environ, "stats")
+    invocation.printer.table(_stats_table(answer))
+
+
+def _more(words: tuple[str, ...]) -> Mapping[str, object]:
+    found: dict[str, object] = {}
+    for word in words:
+        key, _, text = word.partition("=")
+        if key not in _OPTIONS:
+            raise InvalidArgument.of(Violation(key, f"is none of {', '.join(_OPTIONS)}"))
+        name, kind = _OPTIONS[key]
+        found[name] = _value(key, kind, text)
+    return found
+
+
+def _value(key: str, kind: str, text: str) -> float | int:
+    try:
+        return float(text.removesuffix("s")) if kind == _SECONDS else int(text, 8 if kind == _OCTAL else 10)
+    except ValueError:
+        raise InvalidArgument.of(Violation(key, f"{text!r} is no number")) from None
+
+
+def _stats_table(answer: Mapping[str, Any]) -> Table:
+    fetching, process, folders = answer["fetching"], answer["process"], answer["cache"]["folders"]
+    counts = fetching["counts"]
+    rows: list[list[str]] = [
+        ["up", f"{answer['up']:.0f} s"],
+        ["read by the kernel itself", "yes" if answer["passthrough"] else "no: the kernel or the user cannot"],
+        ["memory", f"{_amount(process['memory'])} (at most {_amount(process['memory_peak'])})"],
+        ["processor", f"{process['processor']:.1f} s"],
+        ["files known", str(answer["nodes"])],
+        *([f"fetching: {name}", str(value)] for name, value in counts.items()),
+        *([f"cache {each['path']}", _cache(each)] for each in folders),
+        *([f"{name}", _requests(each)] for name, each in answer["requests"].items()),
+    ]
+    return Table(["what", "value"], rows)
+
+
+def _cache(folder: Mapping[str, Any]) -> str:
+    if folder["trouble"]:
+        return f"not used: {folder['trouble']}"
+    return f"{_amount(folder['bytes'])} of {_amount(folder['most'])} in {folder['files']} files"
+
+
+def _requests(each: Mapping[str, Any]) -> str:
+    failed = sum(each["failed"].values())
+    return f"{each['count']}, half within {each['p50'] * 1e6:.0f} µs, failed {failed}"
+
+
+def _amount(size: int) -> str:
+    return round_amount(MEMORY, size)

@@ -1,0 +1,134 @@
+"""Mounting a filesystem on this machine: what `pf-fuse` is told, and starting it.
+
+The program belongs to the server's distribution, as it needs what speaks to object stores; the client only starts it.
+Secrets go to its standard input, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from paddleflow.models.mounts import LocalFolder, MountDescription, RemoteFolder
+from paddleflow.problems import FailedPrecondition
+
+PROGRAM = "pf-fuse"
+READY = b"ready\n"
+LOG = "log"
+_LAST_LINES = 5
+
+
+class CannotMount(FailedPrecondition):
+    """There is no mount; the text says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class MountOptions:
+    """How somebody wants a filesystem mounted."""
+
+    read_only: bool = False
+    dataset: bool = False
+    """Nobody changes what lies there as long as it is mounted."""
+    cache_folders: Sequence[Path] = ()
+    """None: a folder of the user's."""
+    cache_size: int | None = None
+    """In bytes; None: what the disks have room for."""
+    more: Mapping[str, object] = field(default_factory=dict)
+    """Settings of `pf-fuse` by their names, for example ``lasts``."""
+
+
+def state_folder(place: Path, environ: Mapping[str, str]) -> Path:
+    """Where a mount at this place keeps what the next one must know; only its user may read it."""
+    name = blake2b(os.fsencode(place), digest_size=10).hexdigest()
+    return _own(environ) / "mounts" / name
+
+
+def settings_of(
+    description: MountDescription, place: Path, options: MountOptions, environ: Mapping[str, str]
+) -> Mapping[str, Any]:
+    """What `pf-fuse` is told."""
+    cache = description.cache
+    folders = options.cache_folders or cache.folders or [_own(environ) / "pages"]
+    return {
+        "place": str(place),
+        **_source(description.source),
+        "links": [{"path": path, **_source(source)} for path, source in description.links.items()],
+        "state": str(state_folder(place, environ)),
+        "cache": {
+            "folders": [str(folder) for folder in folders],
+            "size": options.cache_size or cache.size or None,
+        },
+        "readOnly": options.read_only or description.read_only,
+        "dataset": options.dataset,
+        "uid": os.getuid(),
+        "gid": os.getgid(),
+        "source": f"paddleflow:{description.filesystem_id}",
+        **options.more,
+    }
+
+
+def start(settings: Mapping[str, Any]) -> None:
+    """Starts a mount that outlives the caller, and returns when it can be used; CannotMount if that fails."""
+    program = _program()
+    state = Path(settings["state"])
+    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for folder in settings["cache"]["folders"]:
+        Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+    log = state / LOG
+    reader, writer = os.pipe2(os.O_CLOEXEC)
+    with os.fdopen(reader, "rb") as said, log.open("wb") as errors, _in_memory(json.dumps(settings).encode()) as told:
+        try:
+            subprocess.Popen([program], stdin=told, stdout=writer, stderr=errors, start_new_session=True, cwd="/")
+        finally:
+            os.close(writer)
+        if said.readline() != READY:
+            raise CannotMount(_why(log))
+
+
+def _source(source: LocalFolder | RemoteFolder) -> Mapping[str, Any]:
+    match source:
+        case LocalFolder(path=path):
+            return {"url": f"local://{path}", "properties": {}}
+        case RemoteFolder(url=url, properties=properties, secrets=secrets):
+            return {"url": url, "properties": {**properties, **secrets}}
+
+
+def _program() -> str:
+    """The program beside this one, or on the path."""
+    beside = Path(sys.executable).with_name(PROGRAM)
+    found = str(beside) if beside.exists() else shutil.which(PROGRAM)
+    if found is None:
+        raise CannotMount(
+            f"the program {PROGRAM} is not installed: pip install 'paddleflow-server[fuse]' on this machine"
+        )
+    return found
+
+
+@contextmanager
+def _in_memory(data: bytes) -> Iterator[int]:
+    """A file with the data that has no name."""
+    descriptor = os.memfd_create("settings")
+    try:
+        os.write(descriptor, data)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _why(log: Path) -> str:
+    lines = log.read_text(errors="replace").splitlines()[-_LAST_LINES:]
+    return "\n".join(lines).removeprefix(f"{PROGRAM}: ") or f"{PROGRAM} ended without a word"
+
+
+def _own(environ: Mapping[str, str]) -> Path:
+    return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "paddleflow"
