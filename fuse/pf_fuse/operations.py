@@ -126,6 +126,10 @@ class Kernel(Protocol):
     """What operations may ask of the transport, from any thread."""
 
     @property
+    def again(self) -> bool:
+        """True while an operation is asked that a process before may have done and not answered."""
+
+    @property
     def passthrough(self) -> bool:
         """True if files can be registered."""
 

@@ -88,6 +88,7 @@ class PlainKernel:
 
     passthrough: bool = False
     zero_open: bool = False
+    again: bool = False
     forgotten: list[int] = field(default_factory=list)
 
     def register(self, descriptor: int) -> int:

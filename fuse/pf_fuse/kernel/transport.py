@@ -20,7 +20,7 @@ from pf_fuse.kernel.greeting import AGAIN, GONE
 from pf_fuse.kernel.notices import Notices, name_notice, node_notice, resend_notice
 from pf_fuse.kernel.replies import Replies, error_number, refused, report
 from pf_fuse.kernel.requests import Requests
-from pf_fuse.kernel.wire import HEAD, REPLY
+from pf_fuse.kernel.wire import HEAD, REPLY, RESENT
 from pf_fuse.operations import Bytes, Operations
 
 log = logging.getLogger(__name__)
@@ -35,6 +35,7 @@ class Transport:
     def __init__(self, device: int, agreement: Agreement, operations: Operations, registry: Registry | None) -> None:
         self.figures = Figures()
         self.accesses = Accesses()
+        self.again = False
         self._device = device
         self._agreement = agreement
         self._operations = operations
@@ -106,6 +107,7 @@ class Transport:
             if chores:
                 self._do_chores()
             length, ask, unique, node = head(buffer)
+            self.again = unique >= RESENT
             error = 0
             body: Bytes | None = b""
             try:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pf_backends.entries import Entry, Facts, Kind
 from pf_backends.errors import failure
 from pf_backends.port import NO_FACTS, Backend
-from pf_fuse.operations import TOP, Answer, Caller, Changes, Known
+from pf_fuse.operations import TOP, Answer, Caller, Changes, Kernel, Known
 from pf_fuse.staging.renaming import Renamer
 from pf_fuse.vfs.looking import Looking, text_of
 from pf_fuse.vfs.nodes import Node
@@ -39,6 +39,10 @@ class Changing:
         self._writing = writing
         self._renamer = renamer
         self._later = workers.submit
+        self._kernel: Kernel | None = None
+
+    def begin(self, kernel: Kernel) -> None:
+        self._kernel = kernel
 
     def mkdir(self, caller: Caller, folder: int, name: bytes, mode: int) -> Answer[Known]:
         facts = Facts(mode=mode & 0o7777, owner=(caller.uid, caller.gid))
@@ -75,7 +79,8 @@ class Changing:
         if flags & ~_NO_REPLACE:
             raise failure(errno.EINVAL, os.fsdecode(name), "names cannot be exchanged here")
         places = (self._nodes[folder], text_of(name), self._nodes[new_folder], text_of(new_name))
-        return self._later(self._rename, *places, replace_it=not flags & _NO_REPLACE)
+        again = bool(self._kernel and self._kernel.again)
+        return self._later(self._rename, *places, replace_it=not flags & _NO_REPLACE, again=again)
 
     def setattr(self, caller: Caller, node: int, changes: Changes) -> Answer[Known]:  # noqa: ARG002
         return self._later(self._setattr, node, changes)
@@ -137,11 +142,19 @@ class Changing:
         with self._lock:
             self._tree.drop(folder, name)
 
-    def _rename(self, folder: Node, name: str, new_folder: Node, new_name: str, *, replace_it: bool) -> None:
+    def _rename(
+        self, folder: Node, name: str, new_folder: Node, new_name: str, *, replace_it: bool, again: bool
+    ) -> None:
+        with self._lock:
+            known = self._nodes.child(folder, name)
         found = self._tree.find(folder, name)
+        there = self._tree.find(new_folder, new_name).entry
+        if found.entry is None and there and again:
+            with self._lock:
+                self._go_on(known, folder, name, new_folder, there)
+            return
         if found.entry is None:
             raise failure(errno.ENOENT, name, "there is nothing of this name")
-        there = self._tree.find(new_folder, new_name).entry
         if there and not replace_it:
             raise failure(errno.EEXIST, new_name, "there is something of this name already")
         with self._lock:
@@ -171,6 +184,13 @@ class Changing:
             self._writing.settle(each)
         self._renamer.folder(source, target)
 
+    def _go_on(self, node: Node | None, folder: Node, name: str, new_folder: Node, there: Entry) -> None:
+        """It was renamed by the process before; the node may not know yet. The caller holds the lock."""
+        if node:
+            self._moved(node, folder, new_folder, there.name)
+        else:
+            self._tree.drop(folder, name)
+
     def _moved(self, node: Node, folder: Node, new_folder: Node, new_name: str) -> None:
         """The node goes on under its new name; what had that is there no more. The caller holds the lock."""
         name = node.name
@@ -187,6 +207,10 @@ class Changing:
             each.until = 0.0
         if new_folder.listing:
             new_folder.listing.until = 0.0
+
+    def _require_nothing(self, folder: Node, name: str) -> None:
+        if self._tree.find(folder, name).entry:
+            raise failure(errno.EEXIST, name, "there is something of this name already")
 
     def _setattr(self, id_: int, changes: Changes) -> Known:
         if changes.size is not None:
@@ -250,10 +274,6 @@ class Changing:
             raise failure(errno.ENOSYS, os.fsdecode(name), "attributes cannot be kept here")
         if not name.startswith(_OWN):
             raise failure(errno.ENOTSUP, os.fsdecode(name), "attributes of users can be kept here, and no others")
-
-    def _require_nothing(self, folder: Node, name: str) -> None:
-        if self._tree.find(folder, name).entry:
-            raise failure(errno.EEXIST, name, "there is something of this name already")
 
 
 def _both(old: Facts, new: Facts) -> Facts:

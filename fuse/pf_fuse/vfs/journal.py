@@ -49,6 +49,15 @@ class Closed(msgspec.Struct, frozen=True, tag="c", array_like=True):
     node: int
 
 
+class Backed(msgspec.Struct, frozen=True, tag="b", array_like=True):
+    """The kernel reads a version by itself, from a file that was registered with it."""
+
+    node: int
+    version: str
+    backing: int
+    """0: no more."""
+
+
 class StagedIn(msgspec.Struct, frozen=True, tag="s", array_like=True):
     """A file is written here."""
 
@@ -59,7 +68,7 @@ class StagedIn(msgspec.Struct, frozen=True, tag="s", array_like=True):
     only_new: bool
 
 
-Record: TypeAlias = NamedAt | Forgotten | OpenAt | Closed | StagedIn
+Record: TypeAlias = NamedAt | Forgotten | OpenAt | Closed | Backed | StagedIn
 
 _LENGTH = 4
 """Bytes before each record that tell how long it is."""
@@ -73,11 +82,13 @@ class Journal:
         self._encoder = msgspec.msgpack.Encoder()
         self._decoder: msgspec.msgpack.Decoder[Record] = msgspec.msgpack.Decoder(Record)
         self._descriptor = self._opened(path)
+        self.size = os.fstat(self._descriptor).st_size
+        """In bytes."""
 
     def put(self, records: Iterable[Record]) -> None:
         """Adds records, all of them in one write."""
         if data := b"".join(map(self._framed, records)):
-            os.write(self._descriptor, data)
+            self.size += os.write(self._descriptor, data)
 
     def read(self) -> Iterator[Record]:
         """All records, in order; what was cut off by the end of a process is left out."""
@@ -94,15 +105,10 @@ class Journal:
         beside = self._path.with_suffix(".new")
         descriptor = self._opened(beside)
         os.ftruncate(descriptor, 0)
-        os.write(descriptor, b"".join(map(self._framed, records)))
+        self.size = os.write(descriptor, b"".join(map(self._framed, records)))
         beside.rename(self._path)
         os.close(self._descriptor)
         self._descriptor = descriptor
-
-    @property
-    def size(self) -> int:
-        """In bytes."""
-        return os.fstat(self._descriptor).st_size
 
     def close(self) -> None:
         os.close(self._descriptor)

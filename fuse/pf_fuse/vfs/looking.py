@@ -90,7 +90,10 @@ class Looking:
     def known(self, node: Node) -> Known:
         """What the kernel is told of a node's attributes; the caller holds the lock."""
         lasts = self._tree.lasts(node.until)
-        return Known(attributes(node.id, node.entry, self._look), lasts, lasts)
+        shown = node.shown
+        if shown is None or shown[0] is not node.entry:
+            shown = node.shown = node.entry, attributes(node.id, node.entry, self._look)
+        return Known(shown[1], lasts, lasts)
 
     def told(self, node: Node) -> Known:
         """The same when the kernel gets to know the node by its name."""

@@ -5,15 +5,18 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 from pf_backends.entries import ROOT, Entry, Kind
 from pf_backends.errors import failure
-from pf_fuse.operations import TOP
+from pf_fuse.operations import TOP, Attributes
 from pf_fuse.staging.staged import Stage, Staged
-from pf_fuse.vfs.journal import Closed, Forgotten, Journal, NamedAt, OpenAt, Record, StagedIn
+from pf_fuse.vfs.journal import Backed, Closed, Forgotten, Journal, NamedAt, OpenAt, Record, StagedIn
 from pf_fuse.vfs.listings import Listing
 
 FOREVER = float("inf")
+_JOURNAL = 16 << 20
+"""Bytes of the journal that are never too many."""
 _UNLINKED = -1
 """In the journal: the folder of what was removed here."""
 
@@ -24,6 +27,7 @@ class Node:
     __slots__ = (
         "__weakref__",
         "absent",
+        "backing",
         "changed",
         "children",
         "entry",
@@ -32,6 +36,7 @@ class Node:
         "listing",
         "name",
         "opens",
+        "shown",
         "staged",
         "told",
         "unlinked",
@@ -52,8 +57,12 @@ class Node:
         self.told = 0
         """How often the kernel was told of it and has not let go of it."""
         self.opens = 0
+        self.backing = 0
+        """By which the kernel reads this version by itself; 0 if it does not."""
         self.unlinked = False
         """True if it was removed here: what is written to it needs not be kept."""
+        self.shown: tuple[Entry, Attributes] | None = None
+        """The attributes that the kernel was told, and what they were made of."""
         self.staged: Staged | None = None
         """Where it is written, if it is."""
         self.children: dict[str, Node] | None = None
@@ -90,6 +99,7 @@ class Nodes:
     def __init__(self, journal: Journal, stage: Stage) -> None:
         self._journal = journal
         self.stage = stage
+        self._most = _JOURNAL
         self._next = TOP + 1
         top = Node(TOP, None, "", Entry(ROOT, Kind.FOLDER), 0.0)
         top.told = 1
@@ -111,7 +121,7 @@ class Nodes:
     def enter(self, folder: Node, entry: Entry, until: float) -> Node:
         """The node of what lies in a folder; of a file that is open, another version is another node."""
         node = self.child(folder, entry.name)
-        if node and (node.entry.kind != entry.kind or (node.opens and node.entry.version != entry.version)):
+        if node and _differs(node, entry):
             self.remove(node)
             node = None
         if node is None:
@@ -121,32 +131,44 @@ class Nodes:
 
     def tell(self, *nodes: Node) -> None:
         """The kernel is told of nodes, each once more; a process that goes on with the mount knows them too."""
-        self._journal.put([_named(node) for node in nodes if not node.told and node.id != TOP])
+        if new := [node for node in nodes if not node.told and node.id != TOP]:
+            self._journal.put(map(_named, new))
         for node in nodes:
             node.told += 1
+        if self._journal.size > self._most:
+            self._rewrite()
 
     def open(self, node: Node) -> None:
         """The kernel has the node open once more; of a file this version stays what it reads."""
-        if not node.opens:
+        if not node.opens and not node.backing:
             self._note(node, _opened(node))
         node.opens += 1
 
     def close(self, node: Node) -> None:
         node.opens = max(0, node.opens - 1)
-        if not node.opens:
+        if not node.opens and not node.backing:
             self._journal.put([Closed(node.id)])
             self.clear(node)
 
-    def forget(self, id_: int, times: int) -> None:
+    def back(self, node: Node, backing: int) -> None:
+        """From now on the kernel reads this version by itself, or with 0 does so no more."""
+        node.backing = backing
+        self._note(node, Backed(node.id, node.entry.version, backing))
+        self.clear(node)
+
+    def forget(self, id_: int, times: int) -> bool:
+        """The kernel has let go of a node so many times; true if it knows the node no more."""
         node = self._nodes.get(id_)
         if node is None or node.id == TOP:
-            return
+            return False
         node.told = max(0, node.told - times)
+        gone = not node.told
         self.clear(node)
+        return gone
 
     def clear(self, node: Node) -> None:
         """Lets go of a node that nobody needs any more, and of the folders above that were kept for it."""
-        while node.id != TOP and not node.told and not node.opens and not node.children:
+        while node.id != TOP and not node.told and not node.opens and not node.backing and not node.children:
             above = node.folder
             self.unname(node)
             del self._nodes[node.id]
@@ -187,7 +209,7 @@ class Nodes:
     def remove(self, node: Node) -> None:
         """No name leads to the node any more; whoever has it open goes on with it."""
         self.unname(node)
-        if node.opens:
+        if node.opens or node.backing:
             self._journal.put([_named(node)])
         self.clear(node)
 
@@ -224,8 +246,17 @@ class Nodes:
         """
         for record in self._journal.read():
             self._take(record)
-        self._journal.replace(list(self._records()))
+        for node in self._nodes.values():
+            if node.staged and not node.nameless:
+                # It has what the backend may not have yet.
+                node.entry, node.until = node.staged.entry(node.path), FOREVER
+        self._rewrite()
         self.stage.clear({node.staged.file.name for node in self._nodes.values() if node.staged})
+
+    def _rewrite(self) -> None:
+        """The journal tells of what is known now, and of nothing that was."""
+        self._journal.replace(list(self._records()))
+        self._most = max(_JOURNAL, 4 * self._journal.size)
 
     def _take(self, record: Record) -> None:
         match record:
@@ -238,6 +269,8 @@ class Nodes:
                 node.opens = 1
             case Closed(id_) if node := self._nodes.get(id_):
                 node.opens = 0
+            case Backed(id_, version, backing) if node := self._nodes.get(id_):
+                node.entry, node.backing = replace(node.entry, version=version), backing
             case StagedIn(id_, file, made_of, only_new) if node := self._nodes.get(id_):
                 node.staged = self.stage.take_up(file) if file else None
                 if node.staged:
@@ -263,11 +296,20 @@ class Nodes:
             node = waiting.pop()
             if node.id != TOP:
                 yield _named(node)
-            if node.opens:
+            if node.opens and not node.backing:
                 yield _opened(node)
+            if node.backing:
+                yield Backed(node.id, node.entry.version, node.backing)
             if node.staged:
                 yield _staged(node, node.staged)
             waiting += node.within()
+
+
+def _differs(node: Node, entry: Entry) -> bool:
+    """True if the thing cannot be what the node is: the kernel would mix the bytes of two versions."""
+    if node.entry.kind != entry.kind:
+        return True
+    return bool(node.opens or node.backing) and node.entry.version != entry.version
 
 
 def _named(node: Node) -> NamedAt:

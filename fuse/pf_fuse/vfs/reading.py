@@ -41,7 +41,7 @@ class Reading:
         with self._lock:
             known = self._nodes[node]
             if known.opens <= 1:
-                self._sessions.end(node)
+                self._sessions.end(known)
             self._sessions.close(known)
 
     def lseek(self, node: int, offset: int, whence: int) -> Answer[int]:
@@ -57,8 +57,8 @@ class Reading:
     def forget(self, nodes: Sequence[tuple[int, int]]) -> None:
         with self._lock:
             for node, times in nodes:
-                self._nodes.forget(node, times)
-                self._sessions.forget(node)
+                if self._nodes.forget(node, times):
+                    self._sessions.forget(node)
 
     def _refreshed(self, node: Node) -> Opened:
         self._tree.refresh(node)

@@ -3,17 +3,26 @@
 How the kernel reads a file is decided when it is opened and nobody else has it open, and stays so until nobody has: it
 refuses to read one file in two ways. A file that is here as a whole is read by the kernel itself. Of others it asks for
 what programs ask for, and whoever opens them later finds them whole. What is written is read by asking.
+
+A small file that the kernel reads by itself stays registered when it is closed: who goes through many of them again and
+again costs no more than to be told of the number.
 """
 
 from __future__ import annotations
 
 import errno
+from collections import OrderedDict
 from dataclasses import dataclass
 
 from pf_backends.errors import failure
 from pf_fuse.operations import Kernel, Opened, Reach
 from pf_fuse.vfs.nodes import Node, Nodes
 from pf_fuse.vfs.ports import Content, Contents, Nothing
+
+_SMALL = 1 << 20
+"""Bytes of a file that stays registered; its room on the disk is not free as long as it is."""
+_READY = 16_384
+"""Files that stay registered."""
 
 
 @dataclass(slots=True, eq=False)
@@ -24,7 +33,6 @@ class Session:
     content: Content
     """What the backend had."""
     reach: Reach = Reach.NOTHING
-    backing: int = 0
 
 
 class Sessions:
@@ -34,6 +42,8 @@ class Sessions:
         self._nodes = nodes
         self._contents = contents
         self._sessions: dict[int, Session] = {}
+        self._ready: OrderedDict[int, Node] = OrderedDict()
+        """Registered, and open by nobody."""
         self._kept: dict[int, str] = {}
         """Which version of files the kernel may have cached."""
         self._kernel: Kernel | None = None
@@ -46,21 +56,32 @@ class Sessions:
 
     def open_to_read(self, node: Node) -> Opened:
         """Opened once more."""
+        if node.backing:
+            self._ready.pop(node.id, None)
+            node.opens += 1
+            return Opened(Reach.NO_FLUSH, node.backing)
         session = self._sessions.get(node.id) or self._first(node)
         self._nodes.open(node)
         quiet = Reach.NOTHING if node.staged else Reach.NO_FLUSH
-        return Opened(session.reach | quiet, session.backing)
+        return Opened(session.reach | quiet, node.backing)
 
     def open_to_write(self, node: Node) -> Opened:
         """Opened once more; ESTALE if the kernel reads it by itself: its name is another node's from now on."""
-        session = self._sessions.get(node.id)
-        if session and session.backing:
-            self._nodes.remove(node)
-            raise failure(errno.ESTALE, node.name, "it is read as it was by those who have it open")
-        if session is None:
+        self.require_asking(node)
+        if node.id not in self._sessions:
             self._sessions[node.id] = Session(node, self._content(node))
         self._nodes.open(node)
         return Opened()
+
+    def require_asking(self, node: Node) -> None:
+        """ESTALE if somebody has it open whom the kernel reads it for by itself: the name is another node's then."""
+        if not node.backing:
+            return
+        if node.opens:
+            self._nodes.remove(node)
+            raise failure(errno.ESTALE, node.name, "it is read as it was by those who have it open")
+        self._ready.pop(node.id, None)
+        self._unregister(node)
 
     def take_up(self, node: Node) -> Session:
         """The session of a file that was open when this process went on with the mount."""
@@ -69,39 +90,57 @@ class Sessions:
     def close(self, node: Node) -> None:
         """Closed once."""
         self._nodes.close(node)
+        if not node.opens and node.backing:
+            self._rest(node)
 
-    def end(self, node: int) -> None:
+    def end(self, node: Node) -> None:
         """Nobody has it open any more, and nothing is left to do with it."""
-        session = self._sessions.pop(node, None)
-        if session is None:
-            return
-        if session.backing and self._kernel:
-            self._kernel.unregister(session.backing)
-        session.content.close()
+        session = self._sessions.pop(node.id, None)
+        if session:
+            session.content.close()
 
     def forget(self, node: int) -> None:
-        """The kernel has nothing cached of it."""
+        """The kernel knows it no more, and has nothing cached of it."""
         self._kept.pop(node, None)
+        if ready := self._ready.pop(node, None):
+            self._unregister(ready)
 
     def end_all(self) -> None:
-        for node in list(self._sessions):
-            self.end(node)
+        for session in list(self._sessions.values()):
+            self.end(session.node)
+
+    def _rest(self, node: Node) -> None:
+        """Nobody has open what the kernel reads by itself."""
+        if node.entry.size > _SMALL or node.nameless:
+            self._unregister(node)
+            return
+        self._ready[node.id] = node
+        if len(self._ready) > _READY:
+            self._unregister(self._ready.popitem(last=False)[1])
+
+    def _unregister(self, node: Node) -> None:
+        backing = node.backing
+        # Written down before: the number may be another file's right after.
+        self._nodes.back(node, 0)
+        if self._kernel:
+            self._kernel.unregister(backing)
 
     def _first(self, node: Node) -> Session:
         session = self._sessions[node.id] = Session(node, self._content(node))
         if not node.staged:
-            session.reach, session.backing = self._way(node, session.content)
+            session.reach = self._way(node, session.content)
         return session
 
     def _content(self, node: Node) -> Content:
         return Nothing() if node.staged else self._contents.open(node.entry)
 
-    def _way(self, node: Node, content: Content) -> tuple[Reach, int]:
+    def _way(self, node: Node, content: Content) -> Reach:
         if not self._kernel or not self._kernel.passthrough:
             same = self._kept.get(node.id) == node.entry.version
             self._kept[node.id] = node.entry.version
-            return Reach.KEEP_CACHE if same else Reach.NOTHING, 0
+            return Reach.KEEP_CACHE if same else Reach.NOTHING
         whole = content.whole()
         if whole is None:
-            return Reach.DIRECT, 0
-        return Reach.NOTHING, self._kernel.register(whole)
+            return Reach.DIRECT
+        self._nodes.back(node, self._kernel.register(whole))
+        return Reach.NOTHING

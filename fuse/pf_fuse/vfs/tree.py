@@ -13,6 +13,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import RLock
+from typing import NamedTuple
 
 from pf_backends.entries import Entry, Kind
 from pf_backends.errors import failure
@@ -39,8 +40,7 @@ class Freshness:
     """Folders with more things are listed piece by piece, and never kept whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """What lies under a name, None if there is nothing, and until when that is good."""
 
     entry: Entry | None
@@ -81,7 +81,10 @@ class Tree:
         return min(max(0.0, until - self._monotonic()), self._freshness.seconds)
 
     def find(self, folder: Node, name: str) -> Found:
-        """What lies under a name, as the backend tells. Blocks."""
+        """What lies under a name, as was told a moment ago or as the backend tells now. Blocks."""
+        with self.lock:
+            if found := self.remembered(folder, name):
+                return found
         if self._crowded(folder) and self.list(folder):
             with self.lock:
                 if found := self.remembered(folder, name):

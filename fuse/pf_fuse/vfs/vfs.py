@@ -47,6 +47,8 @@ class Vfs:
 
     def begin(self, kernel: Kernel) -> None:
         self._sessions.begin(kernel)
+        if self._changed:
+            self._changed.begin(kernel)
 
     def end(self) -> None:
         """What was written and not uploaded is uploaded now."""

@@ -98,10 +98,7 @@ class Writing:
     def truncate(self, node: int, size: int) -> Answer[Known]:
         with self._lock:
             known = self._nodes[node]
-            session = self._sessions.at(node)
-            if session and session.backing:
-                self._nodes.remove(known)
-                raise failure(errno.ESTALE, known.name, "it is read as it was by those who have it open")
+            self._sessions.require_asking(known)
         return self._later(self._truncate, known, size)
 
     def fallocate(self, node: int, mode: int, offset: int, length: int) -> Answer[None]:
@@ -300,7 +297,7 @@ class Writing:
     def _end(self, node: Node) -> None:
         """Closed once; what was written is needed no more once nobody has it open."""
         if node.opens <= 1:
-            self._sessions.end(node.id)
+            self._sessions.end(node)
             self._nodes.end(node)
         self._sessions.close(node)
 
