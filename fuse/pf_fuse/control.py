@@ -69,17 +69,6 @@ class Control:
             return {"error": str(error)}
 
 
-def ask(folder: Path, question: str, **details: object) -> Mapping[str, Any]:
-    """What the process that serves the mount answers; ConnectionError and FileNotFoundError if there is none."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
-        asking.settimeout(_PATIENCE)
-        with _address(folder) as address:
-            asking.connect(address)
-        asking.sendall(json.dumps({"ask": question, **details}).encode() + b"\n")
-        answer: Mapping[str, Any] = json.loads(_line(asking))
-        return answer
-
-
 @contextmanager
 def _address(folder: Path) -> Iterator[str]:
     """Of the socket, however long the path of the folder is: the kernel takes no more than 107 bytes."""

@@ -20,6 +20,15 @@ class CacheSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     """Bytes that are fetched and not yet read, or waiting to be written to the cache."""
 
 
+class LinkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A folder of the mount in which the files of another place are."""
+
+    path: str
+    """Relative to the mount."""
+    url: str
+    properties: Mapping[str, str] = {}
+
+
 class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """One mount."""
 
@@ -32,6 +41,7 @@ class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     cache: CacheSettings
     properties: Mapping[str, str] = {}
     """Of the backend, with its secrets."""
+    links: Sequence[LinkSettings] = ()
     read_only: bool = False
     dataset: bool = False
     """Nobody changes what lies there as long as it is mounted."""
@@ -58,8 +68,15 @@ class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
 def read_settings(data: bytes) -> MountSettings:
     """The settings of a document in JSON; ValueError says what is wrong and never shows a value."""
     try:
-        settings = msgspec.json.decode(data, type=MountSettings)
+        settings = msgspec.json.decode(data, type=MountSettings, dec_hook=_path)
     except msgspec.ValidationError as error:
         raise ValueError(f"the settings of the mount are malformed: {error}") from None
     settings.check()
     return settings
+
+
+def _path(kind: type, value: object) -> Path:
+    """The only kind of value that JSON does not know."""
+    if kind is not Path or not isinstance(value, str) or not value or "\0" in value:
+        raise ValueError("a path is a text that is not empty")
+    return Path(value)

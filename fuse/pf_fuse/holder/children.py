@@ -6,7 +6,8 @@ import logging
 import os
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 log = logging.getLogger(__name__)
@@ -34,8 +35,10 @@ class Deaths:
 class Child:
     """One client at a time."""
 
-    def __init__(self, command: Sequence[str], socket_path: str, settled: float) -> None:
+    def __init__(self, command: Sequence[str], socket_path: str, settled: float, told: bytes = b"") -> None:
         self._command = command
+        self._told = told
+        """What each gets on its standard input, as it may have secrets."""
         self._settled = settled
         self._socket_path = socket_path
         self._process: subprocess.Popen[bytes] | None = None
@@ -53,10 +56,10 @@ class Child:
         """A descriptor that says when it is dead; None if it could not be started."""
         self.due = None
         self._begun = time.monotonic()
+        environment = os.environ | {SOCKET_VARIABLE: self._socket_path}
         try:
-            self._process = subprocess.Popen(
-                self._command, env=os.environ | {SOCKET_VARIABLE: self._socket_path}, stdin=subprocess.DEVNULL
-            )
+            with _in_memory(self._told) as told:
+                self._process = subprocess.Popen(self._command, env=environment, stdin=told)
         except OSError as failure:
             log.warning("the client cannot be started: %s", failure)
             self._dead()
@@ -87,3 +90,15 @@ class Child:
         now = time.monotonic()
         self._deaths = self._deaths.another(now - self._begun < self._settled)
         self.due = now + self._deaths.pause
+
+
+@contextmanager
+def _in_memory(data: bytes) -> Iterator[int]:
+    """A file with the data that has no name; whoever reads it slowly keeps nobody waiting."""
+    descriptor = os.memfd_create("told")
+    try:
+        os.write(descriptor, data)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        yield descriptor
+    finally:
+        os.close(descriptor)

@@ -53,11 +53,12 @@ PATIENCE = 2.0
 class Holder:
     """One mount. It never looks into it: it would wait for a client that waits for it."""
 
-    def __init__(self, settings: HolderSettings) -> None:
+    def __init__(self, settings: HolderSettings, told: bytes = b"") -> None:
+        """`told`: what clients get on their standard input."""
         self._settings = settings
         self._selector = selectors.DefaultSelector()
         self._listener = listen(settings.socket, settings.user)
-        self._child = Child(settings.command, settings.socket, settings.settled)
+        self._child = Child(settings.command, settings.socket, settings.settled, told)
         self._client: socket.socket | None = None
         self._next: socket.socket | None = None
         """Who serves as soon as the client is gone."""

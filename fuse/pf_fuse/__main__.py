@@ -1,0 +1,42 @@
+"""`pf-fuse`: mounts what the settings say that come in on the standard input, and stays until it is unmounted.
+
+It writes `ready` to the standard output when programs can use the mount. `pf-fuse serve` is for itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+from pf_fuse.app import hold, serve
+from pf_fuse.settings import read_settings
+
+USAGE = "usage: pf-fuse < SETTINGS\n"
+
+
+def main() -> int:
+    """0 when the mount was taken away, 1 if it could not be made or served, 2 if the settings are wrong."""
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s %(message)s", level=logging.INFO)
+    arguments = sys.argv[1:]
+    if arguments not in ([], ["serve"]):
+        sys.stderr.write(USAGE)
+        return 2
+    told = sys.stdin.buffer.read()
+    try:
+        settings = read_settings(told)
+        if arguments:
+            serve(settings)
+        else:
+            hold(settings, told)
+    except ValueError as error:
+        sys.stderr.write(f"pf-fuse: {error}\n")
+        return 2
+    except OSError as error:
+        where = f": {error.filename}" if error.filename else ""
+        sys.stderr.write(f"pf-fuse: {error.strerror or error}{where}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
