@@ -10,9 +10,8 @@ import sys
 import time
 from contextlib import suppress
 
-from pf_backends.opening import open_backend
-
 from pf_backends.linked import LinkedBackend
+from pf_backends.opening import open_backend
 from pf_backends.port import Backend
 from pf_fuse.compose import compose
 from pf_fuse.control import Control

@@ -233,7 +233,39 @@ def test_the_next_process_goes_on_with_what_is_open(
     assert heir.node("d/old") == reader
     heir.close(reader)
     heir.close(gone)
+    heir.vfs.forget([(node, 1) for node in (reader, writer, gone)])
     assert not list((tmp_path / "stage").iterdir())
+
+
+def test_what_others_have_open_stays_open_when_one_of_them_closes_it_after_a_restart(
+    site: Site, backend: MemoryBackend, tmp_path: Path, clock: list[float]
+) -> None:
+    """How many had it open, the process before knew alone."""
+    backend.put("f", b"old bytes")
+    node = site.open("f")
+    assert site.open("f") == node
+    site.die()
+    heir = Site(backend, tmp_path, clock=lambda: clock[0])
+    heir.close(node)
+    heir.die()
+    third = Site(backend, tmp_path, clock=lambda: clock[0])
+    assert third.bytes_of(node) == b"old bytes"
+    third.die()
+
+
+def test_what_was_written_and_not_uploaded_is_there_under_its_name_after_a_restart(
+    site: Site, backend: MemoryBackend, tmp_path: Path, clock: list[float]
+) -> None:
+    node = site.create("f")
+    site.put(node, b"some")
+    site.die()
+    heir = Site(backend, tmp_path, clock=lambda: clock[0])
+    assert heir.size("f") == 4
+    assert heir.names("") == ["f"]
+    heir.rename("f", "g")
+    heir.close(node)
+    assert backend.fetch("g", limit=10)[1] == b"some"
+    assert [entry.path for entry in backend.list("").entries] == ["g"]
     heir.die()
 
 

@@ -50,10 +50,9 @@ class Closed(msgspec.Struct, frozen=True, tag="c", array_like=True):
 
 
 class Backed(msgspec.Struct, frozen=True, tag="b", array_like=True):
-    """The kernel reads a version by itself, from a file that was registered with it."""
+    """The kernel reads by itself the version that is open, from a file that was registered with it."""
 
     node: int
-    version: str
     backing: int
     """0: no more."""
 

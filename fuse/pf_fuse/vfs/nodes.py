@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 
 from pf_backends.entries import ROOT, Entry, Kind
 from pf_backends.errors import failure
@@ -17,6 +16,10 @@ from pf_fuse.vfs.listings import Listing
 FOREVER = float("inf")
 _JOURNAL = 16 << 20
 """Bytes of the journal that are never too many."""
+UNKNOWN = 1 << 30
+"""Opens of what was open when this process went on with the mount: as many as the kernel knows. It stays open until the
+kernel forgets it, which it does of nothing that is open.
+"""
 _UNLINKED = -1
 """In the journal: the folder of what was removed here."""
 
@@ -145,7 +148,7 @@ class Nodes:
         node.opens += 1
 
     def close(self, node: Node) -> None:
-        node.opens = max(0, node.opens - 1)
+        node.opens = max(UNKNOWN if node.opens >= UNKNOWN else 0, node.opens - 1)
         if not node.opens and not node.backing:
             self._journal.put([Closed(node.id)])
             self.clear(node)
@@ -153,26 +156,30 @@ class Nodes:
     def back(self, node: Node, backing: int) -> None:
         """From now on the kernel reads this version by itself, or with 0 does so no more."""
         node.backing = backing
-        self._note(node, Backed(node.id, node.entry.version, backing))
+        self._note(node, _opened(node))
+        self._journal.put([Backed(node.id, backing)])
         self.clear(node)
 
-    def forget(self, id_: int, times: int) -> bool:
-        """The kernel has let go of a node so many times; true if it knows the node no more."""
+    def forget(self, id_: int, times: int) -> Node | None:
+        """The kernel has let go of a node so many times; the node if it knows it no more, which is to be cleared."""
         node = self._nodes.get(id_)
         if node is None or node.id == TOP:
-            return False
+            return None
         node.told = max(0, node.told - times)
-        gone = not node.told
-        self.clear(node)
-        return gone
+        if node.told:
+            return None
+        if node.opens >= UNKNOWN:
+            node.opens = 0
+            self._journal.put([Closed(id_)])
+        return node
 
     def clear(self, node: Node) -> None:
         """Lets go of a node that nobody needs any more, and of the folders above that were kept for it."""
         while node.id != TOP and not node.told and not node.opens and not node.backing and not node.children:
             above = node.folder
             self.unname(node)
-            del self._nodes[node.id]
-            self._journal.put([Forgotten(node.id)])
+            if self._nodes.pop(node.id, None):
+                self._journal.put([Forgotten(node.id)])
             if above is None:
                 return
             node = above
@@ -266,11 +273,11 @@ class Nodes:
                 self.unname(node)
             case OpenAt(id_, path, version, size, modified) if node := self._nodes.get(id_):
                 node.entry = Entry(path, node.entry.kind, size, modified, version)
-                node.opens = 1
+                node.opens = UNKNOWN
             case Closed(id_) if node := self._nodes.get(id_):
                 node.opens = 0
-            case Backed(id_, version, backing) if node := self._nodes.get(id_):
-                node.entry, node.backing = replace(node.entry, version=version), backing
+            case Backed(id_, backing) if node := self._nodes.get(id_):
+                node.backing = backing
             case StagedIn(id_, file, made_of, only_new) if node := self._nodes.get(id_):
                 node.staged = self.stage.take_up(file) if file else None
                 if node.staged:
@@ -296,10 +303,10 @@ class Nodes:
             node = waiting.pop()
             if node.id != TOP:
                 yield _named(node)
-            if node.opens and not node.backing:
+            if node.opens or node.backing:
                 yield _opened(node)
             if node.backing:
-                yield Backed(node.id, node.entry.version, node.backing)
+                yield Backed(node.id, node.backing)
             if node.staged:
                 yield _staged(node, node.staged)
             waiting += node.within()

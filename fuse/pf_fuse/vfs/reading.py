@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 
 from pf_backends.errors import failure
@@ -54,11 +54,14 @@ class Reading:
             raise failure(errno.ENXIO, "", "there is nothing at the offset or after it")
         return offset if whence == os.SEEK_DATA else size
 
-    def forget(self, nodes: Sequence[tuple[int, int]]) -> None:
+    def forget(self, nodes: Sequence[tuple[int, int]], finish: Callable[[Node], None]) -> None:
+        """Of what the kernel knows no more, what was written is finished."""
         with self._lock:
-            for node, times in nodes:
-                if self._nodes.forget(node, times):
+            for id_, times in nodes:
+                if node := self._nodes.forget(id_, times):
+                    finish(node)
                     self._sessions.forget(node)
+                    self._nodes.clear(node)
 
     def _refreshed(self, node: Node) -> Opened:
         self._tree.refresh(node)

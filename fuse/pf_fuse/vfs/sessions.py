@@ -99,11 +99,13 @@ class Sessions:
         if session:
             session.content.close()
 
-    def forget(self, node: int) -> None:
+    def forget(self, node: Node) -> None:
         """The kernel knows it no more, and has nothing cached of it."""
-        self._kept.pop(node, None)
-        if ready := self._ready.pop(node, None):
-            self._unregister(ready)
+        self._kept.pop(node.id, None)
+        self._ready.pop(node.id, None)
+        self.end(node)
+        if node.backing:
+            self._unregister(node)
 
     def end_all(self) -> None:
         for session in list(self._sessions.values()):

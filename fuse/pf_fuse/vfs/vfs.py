@@ -10,6 +10,7 @@ from pf_backends.errors import failure
 from pf_fuse.operations import Answer, Caller, Changes, Kernel, Known, Lock, Opened
 from pf_fuse.vfs.changing import Changing
 from pf_fuse.vfs.looking import Looking
+from pf_fuse.vfs.nodes import Node
 from pf_fuse.vfs.reading import Reading
 from pf_fuse.vfs.sessions import Sessions
 from pf_fuse.vfs.writing import Writing
@@ -43,7 +44,6 @@ class Vfs:
         self.statfs = looking.statfs
         self.read = reading.read
         self.lseek = reading.lseek
-        self.forget = reading.forget
 
     def begin(self, kernel: Kernel) -> None:
         self._sessions.begin(kernel)
@@ -58,6 +58,9 @@ class Vfs:
         finally:
             self._sessions.end_all()
             self._close()
+
+    def forget(self, nodes: Sequence[tuple[int, int]]) -> None:
+        self._reading.forget(nodes, self._written.forgotten if self._written else _nothing)
 
     def open(self, caller: Caller, node: int, flags: int) -> Answer[Opened]:  # noqa: ARG002
         return self._writing.open(node, flags) if flags & _WRITING else self._reading.open(node)
@@ -145,6 +148,10 @@ class Vfs:
         if self._changed is None:
             raise _read_only()
         return self._changed
+
+
+def _nothing(_node: Node) -> None:
+    """Nothing was written."""
 
 
 def _read_only() -> OSError:

@@ -20,7 +20,7 @@ from pf_fuse.operations import Answer, Caller, Known, Opened
 from pf_fuse.staging.staged import Staged
 from pf_fuse.staging.uploading import Uploader
 from pf_fuse.vfs.looking import Looking, text_of
-from pf_fuse.vfs.nodes import FOREVER, Node
+from pf_fuse.vfs.nodes import FOREVER, UNKNOWN, Node
 from pf_fuse.vfs.sessions import Sessions
 from pf_fuse.vfs.tree import Tree
 
@@ -94,6 +94,13 @@ class Writing:
                 return self._later(self._upload_and_end, known)
             self._end(known)
             return None
+
+    def forgotten(self, node: Node) -> None:
+        """The kernel knows it no more. The caller holds the lock."""
+        if _waits(node):
+            self._later(self._upload_and_end, node)
+        elif node.staged:
+            self._nodes.end(node)
 
     def truncate(self, node: int, size: int) -> Answer[Known]:
         with self._lock:
@@ -192,7 +199,7 @@ class Writing:
 
     def _truncate(self, node: Node, size: int) -> Known:
         with self._lock:
-            is_open = bool(node.opens)
+            opens = node.opens
 
         def cut(staged: Staged) -> None:
             os.ftruncate(staged.descriptor, size)
@@ -200,8 +207,10 @@ class Writing:
             self._show(node, staged)
 
         self._changing(node, cut, keep=size)
-        if not is_open:
+        if not opens:
             self._upload_and_end(node)
+        elif opens >= UNKNOWN:
+            self._upload(node)
         with self._lock:
             return self._looking.known(node)
 
