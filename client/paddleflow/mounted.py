@@ -16,6 +16,8 @@ from paddleflow.mounting import state_folder
 from paddleflow.problems import FailedPrecondition, NotFound
 
 _SOCKET = "control"
+_HOLDER = "holder"
+"""The socket of the process that keeps a mount, which ends last."""
 _PATIENCE = 10.0
 _LOOK = 0.05
 _PIECE = 1 << 16
@@ -42,9 +44,10 @@ def ask(place: Path, environ: Mapping[str, str], question: str) -> Mapping[str, 
                 asking.connect(address)
         except (FileNotFoundError, ConnectionRefusedError):
             raise NotMounted(f"no filesystem of yours is mounted at {place}") from None
-        asking.sendall(json.dumps({"ask": question}).encode() + b"\n")
-        pieces = list(iter(lambda: asking.recv(_PIECE), b""))
-    answer: Mapping[str, Any] = json.loads(b"".join(pieces))
+        text = _exchanged(asking, question)
+    if not text:
+        raise NotMounted(f"whoever serves the mount at {place} has just ended; if it was not unmounted, ask again")
+    answer: Mapping[str, Any] = json.loads(text)
     return answer
 
 
@@ -53,17 +56,26 @@ def unmount(place: Path, environ: Mapping[str, str], *, force: bool = False, pat
 
     By force it is gone at once for who comes later, and who uses it may go on.
     """
-    served = state_folder(place, environ) / _SOCKET
+    held = state_folder(place, environ) / _HOLDER
     command = ["umount", *["--lazy"] * force] if os.geteuid() == 0 else ["fusermount3", "-u", *["-z"] * force]
     done = subprocess.run([*command, str(place)], capture_output=True, text=True, check=False)
     if done.returncode:
         why = done.stderr.strip() or f"{command[0]} failed with {done.returncode}"
         raise StillMounted(f"{why}; end what uses it, or unmount with --force")
     deadline = time.monotonic() + patience
-    while served.exists() and not force:
+    while held.exists() and not force:
         if time.monotonic() > deadline:
             raise StillMounted(f"{place} is unmounted, and what was written is still being uploaded")
         time.sleep(_LOOK)
+
+
+def _exchanged(asking: socket.socket, question: str) -> bytes:
+    """The answer; nothing if whoever serves ends meanwhile."""
+    try:
+        asking.sendall(json.dumps({"ask": question}).encode() + b"\n")
+        return b"".join(iter(lambda: asking.recv(_PIECE), b""))
+    except ConnectionError:
+        return b""
 
 
 @contextmanager

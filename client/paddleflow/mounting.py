@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -87,11 +86,18 @@ def start(settings: Mapping[str, Any]) -> None:
     reader, writer = os.pipe2(os.O_CLOEXEC)
     with os.fdopen(reader, "rb") as said, log.open("wb") as errors, _in_memory(json.dumps(settings).encode()) as told:
         try:
-            subprocess.Popen([program], stdin=told, stdout=writer, stderr=errors, start_new_session=True, cwd="/")
+            pid = _spawn(program, told, writer, errors.fileno())
         finally:
             os.close(writer)
         if said.readline() != READY:
+            os.waitpid(pid, 0)
             raise CannotMount(_why(log))
+
+
+def _spawn(program: str, told: int, said: int, errors: int) -> int:
+    """A process of its own session, which goes on when the caller's ends."""
+    streams = [(os.POSIX_SPAWN_DUP2, each, place) for place, each in enumerate((told, said, errors))]
+    return os.posix_spawn(program, [program], os.environ, file_actions=streams, setsid=True)
 
 
 def _source(source: LocalFolder | RemoteFolder) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ It writes `ready` to the standard output when programs can use the mount. `pf-fu
 from __future__ import annotations
 
 import logging
+import os
 import sys
 
 from pf_fuse.app import hold, serve
@@ -21,6 +22,8 @@ def main() -> int:
     if arguments not in ([], ["serve"]):
         sys.stderr.write(USAGE)
         return 2
+    # Whoever began it may unmount or remove the folder it stood in.
+    os.chdir("/")
     told = sys.stdin.buffer.read()
     try:
         settings = read_settings(told)

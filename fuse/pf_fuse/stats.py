@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import time
 from collections.abc import Mapping
@@ -29,6 +30,7 @@ def stats(transport: Transport, parts: Parts, since: float) -> Mapping[str, Any]
         "cache": asdict(parts.cache.stats()),
         "fetching": asdict(parts.fetcher.stats()),
         "process": {
+            "id": os.getpid(),
             "memory": _resident(),
             "memory_peak": used.ru_maxrss * _KIB,
             "processor": used.ru_utime + used.ru_stime,

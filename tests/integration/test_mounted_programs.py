@@ -1,0 +1,189 @@
+"""Real programs on a mount of an object store, as its users make it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from paddleflow.mounted import NotMounted
+from paddleflow.mounting import CannotMount
+from support import fuse_mounts
+from support.mounts import Mount, new_mount
+from support.s3_servers import KEYS, S3Server
+from support.stacks import wait_until
+
+pytestmark = pytest.mark.skipif(bool(fuse_mounts.missing()), reason=fuse_mounts.missing())
+MIB = 1 << 20
+
+
+def place_in(server: S3Server, name: str) -> tuple[str, dict[str, str]]:
+    endpoint = f"http://127.0.0.1:{server.port}"
+    properties = {"endpoint": endpoint, "accessKey": KEYS.access, "secretKey": KEYS.secret}
+    return f"s3://tests/{name}", properties
+
+
+@pytest.fixture
+def mount(seaweed_server: S3Server, tmp_path: Path) -> Iterator[Mount]:
+    with new_mount() as made:
+        made.begin(*place_in(seaweed_server, f"mounted-{tmp_path.name}"))
+        yield made
+
+
+@pytest.fixture
+def place(mount: Mount) -> Path:
+    return mount.place
+
+
+def run(*command: str, cwd: Path) -> str:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120)
+    assert not done.returncode, done.stderr
+    return done.stdout
+
+
+def test_git_and_sqlite_and_tar_find_what_they_left(place: Path, tmp_path: Path) -> None:
+    repository = place / "repository"
+    run("git", "init", "-q", str(repository), cwd=place)
+    for number in range(20):
+        (repository / f"file-{number}").write_text(f"{number}\n" * 1000)
+    run("git", "add", ".", cwd=repository)
+    run("git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all", cwd=repository)
+    run("git", "clone", "-q", "--no-hardlinks", str(repository), str(place / "clone"), cwd=place)
+    run("git", "fsck", "--strict", cwd=place / "clone")
+    assert not run("git", "status", "--porcelain", cwd=place / "clone")
+    database = sqlite3.connect(place / "rows.db")
+    database.execute("create table rows (number integer, text text)")
+    for batch in range(5):
+        database.executemany("insert into rows values (?, ?)", [(batch, str(each)) for each in range(200)])
+        database.commit()
+    assert database.execute("pragma integrity_check").fetchone() == ("ok",)
+    database.close()
+    run("tar", "cf", str(place / "all.tar"), "clone", cwd=place)
+    run("tar", "xf", str(place / "all.tar"), cwd=tmp_path)
+    run("diff", "-r", str(tmp_path / "clone"), str(place / "clone"), cwd=place)
+
+
+def test_another_machine_sees_what_was_closed(mount: Mount, seaweed_server: S3Server, tmp_path: Path) -> None:
+    data = os.urandom(20 * MIB)
+    (mount.place / "d").mkdir()
+    (mount.place / "d" / "large").write_bytes(data)
+    (mount.place / "d" / "small").write_bytes(b"small")
+    with new_mount() as other:
+        other.begin(*place_in(seaweed_server, f"mounted-{tmp_path.name}"))
+        assert (other.place / "d" / "large").read_bytes() == data
+        (other.place / "d" / "small").rename(other.place / "d" / "renamed")
+        (other.place / "d" / "renamed").write_bytes(b"changed")
+        other.end()
+    assert (mount.place / "d" / "renamed").read_bytes() == b"changed"
+
+
+def test_what_was_read_once_is_read_by_the_kernel_itself(mount: Mount) -> None:
+    data = os.urandom(4 * MIB)
+    (mount.place / "f").write_bytes(data)
+    assert (mount.place / "f").read_bytes() == data
+    if not mount.stats()["passthrough"]:
+        pytest.skip("this kernel reads nothing by itself")
+
+    def reads() -> int:
+        assert (mount.place / "f").read_bytes() == data
+        count: int = mount.stats()["requests"]["read"]["count"]
+        return count
+
+    wait_until(lambda: reads() == reads() == reads())
+
+
+class Work:
+    """Somebody who reads, and somebody who writes, until it is over; what was wrong."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.data = os.urandom(8 * MIB)
+        (place / "read").write_bytes(self.data)
+        self.over = threading.Event()
+        self.wrong: list[str] = []
+        self.rounds = 0
+
+    def read(self) -> None:
+        digest, at = hashlib.sha256(self.data).digest(), 5 * MIB
+        with (self.place / "read").open("rb", buffering=0) as held:
+            while not self.over.is_set():
+                self.see("what was read anew", hashlib.sha256((self.place / "read").read_bytes()).digest() == digest)
+                self.see("what was open", os.pread(held.fileno(), 4096, at) == self.data[at : at + 4096])
+
+    def write(self) -> None:
+        while not self.over.is_set():
+            self.rounds += 1
+            piece = os.urandom(100_000)
+            path = self.place / f"written-{self.rounds % 5}"
+            path.write_bytes(piece)
+            path.rename(path.with_suffix(".new"))
+            self.see("what was written", path.with_suffix(".new").read_bytes() == piece)
+
+    def see(self, what: str, right: bool) -> None:
+        if not right:
+            self.wrong.append(what)
+
+    def watched(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except OSError as error:
+            self.wrong.append(repr(error))
+
+
+@pytest.mark.timeout(180)
+def test_kills_are_noticed_by_nobody_who_reads_and_writes(mount: Mount) -> None:
+    work = Work(mount.place)
+    workers = [threading.Thread(target=work.watched, args=(each,)) for each in (work.read, work.write)]
+    for worker in workers:
+        worker.start()
+    for _ in range(5):
+        before = work.rounds
+        mount.kill()
+        wait_until(lambda before=before: work.rounds > before + 2 or bool(work.wrong))  # type: ignore[misc]
+    work.over.set()
+    for worker in workers:
+        worker.join()
+    assert not work.wrong
+
+
+def test_secrets_stand_nowhere(mount: Mount) -> None:
+    (mount.place / "f").write_bytes(b"x")
+    pid = mount.server()
+    shown = [json.dumps(mount.stats()).encode(), mount.log.encode()]
+    shown += [
+        Path(f"/proc/{each}/{what}").read_bytes() for each in (pid, _parent(pid)) for what in ("cmdline", "environ")
+    ]
+    shown += [file.read_bytes() for file in mount.home.rglob("*") if file.is_file()]
+    assert not any(KEYS.secret.encode() in text for text in shown)
+
+
+def test_unmounting_waits_for_what_was_written(mount: Mount, seaweed_server: S3Server, tmp_path: Path) -> None:
+    with (mount.place / "f").open("wb") as file:
+        file.write(b"x" * MIB)
+    mount.end()
+    with pytest.raises(NotMounted):
+        mount.stats()
+    assert not list(mount.place.iterdir())
+
+
+def test_what_is_wrong_is_said_before_anything_is_mounted(seaweed_server: S3Server) -> None:
+    url, properties = place_in(seaweed_server, "")
+    with new_mount() as made:
+        with pytest.raises(CannotMount, match="secretKey"):
+            made.begin(url, {"endpoint": properties["endpoint"], "accessKey": "me"})
+        with pytest.raises(CannotMount, match=r"(?i)signature|denied|secret|key"):
+            made.begin(url, properties | {"secretKey": "wrong"})
+        with pytest.raises(CannotMount, match=r"(?i)bucket"):
+            made.begin("s3://not-there", properties)
+
+
+def _parent(pid: int) -> int:
+    line = next(each for each in Path(f"/proc/{pid}/status").read_text().splitlines() if each.startswith("PPid"))
+    return int(line.split()[1])
