@@ -9,7 +9,9 @@ WORKDIR /src
 COPY pyproject.toml uv.lock README.md ./
 COPY client/pyproject.toml client/README.md client/
 RUN uv sync --frozen --no-dev --no-install-workspace --extra tracing
+COPY backends backends
 COPY client client
+COPY fuse fuse
 COPY services services
 RUN uv sync --frozen --no-dev --no-editable --extra tracing
 

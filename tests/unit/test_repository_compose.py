@@ -128,7 +128,7 @@ def test_image_is_built_from_what_is_there(compose: dict[str, Any]) -> None:
     assert [source for source in sources if f"!{source.split('/')[0]}\n" not in ignored] == []
     assert set(re.findall(r"--extra (\w+)", dockerfile)) <= set(project["optional-dependencies"])
     services = [service for service in compose["services"].values() if "build" in service]
-    assert {service["command"][0] for service in services} == set(project["scripts"]) - {"pf"}
+    assert {service["command"][0] for service in services} == set(project["scripts"]) - {"pf", "pf-fuse"}
     assert compose["services"]["queue"]["image"].endswith(f":{project['version']}}}")
     pinned = re.search(r"^UV_VERSION=(\S+)$", (ROOT / "tools/setup.sh").read_text(), re.MULTILINE)
     assert pinned is not None
