@@ -111,6 +111,10 @@ bench-elastic: setup ## how soon elastic jobs begin and what they leave idle, in
 bench-shards: setup ## how fast trainers get their data on this machine
 	@PYTHONPATH=tests $(BIN)/python -m bench.bench_shards $(ARGS)
 
+.PHONY: bench-fuse-kernel
+bench-fuse-kernel: setup ## how fast the kernel is answered on this machine, beside the local disk
+	@PYTHONPATH=tests $(BIN)/python -m bench.bench_fuse_kernel $(ARGS)
+
 .PHONY: bench-fuse-pages
 bench-fuse-pages: setup ## what the page cache and the fetcher of a mount cost on this machine
 	@PYTHONPATH=tests $(BIN)/python -m bench.bench_fuse_pages $(ARGS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from fixtures_fuse import MirrorMounts
+from pf_fuse.kernel import mounting
 from pf_fuse.kernel.fusermount import HelperFailed, mount_by_helper, unmount_by_helper
 from pf_fuse.kernel.mounting import (
     KIND,
@@ -124,6 +126,7 @@ async def test_the_mount_of_a_killed_process_says_so_and_is_replaced(
     ("prepare", "number", "says"),
     [
         pytest.param(lambda place: None, errno.ENOENT, "make the folder", id="missing"),
+        pytest.param(lambda place: place.symlink_to("place"), errno.ELOOP, "too many links", id="in a circle"),
         pytest.param(lambda place: place.write_text("x"), errno.ENOTDIR, "this is no folder", id="a file"),
         pytest.param(lambda place: (place / "x").mkdir(parents=True), errno.ENOTEMPTY, "not empty", id="not empty"),
     ],
@@ -150,6 +153,20 @@ def test_nothing_is_mounted_twice(mirror_mounts: MirrorMounts) -> None:
     with pytest.raises(CannotMount, match="mounted here already") as refused:
         ready_place(mount.place, MountOptions())
     assert refused.value.errno == errno.EBUSY
+
+
+def test_a_mount_that_does_not_answer_is_not_waited_for(
+    mirror_mounts: MirrorMounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mounting, "ANSWERS_WITHIN", 0.5)
+    mount = mirror_mounts()
+    mount.process.send_signal(signal.SIGSTOP)
+    try:
+        with pytest.raises(CannotMount, match="does not answer") as refused:
+            ready_place(mount.place, MountOptions())
+        assert refused.value.errno == errno.EBUSY
+    finally:
+        mount.process.send_signal(signal.SIGCONT)
 
 
 def test_a_link_to_a_folder_is_mounted_at_what_it_leads_to(mirror_mounts: MirrorMounts, tmp_path: Path) -> None:

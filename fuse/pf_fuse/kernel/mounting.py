@@ -10,6 +10,7 @@ import errno
 import os
 import re
 import stat
+import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,8 +28,9 @@ READ_AHEAD_KB = 1024
 MOUNTS = "/proc/self/mountinfo"
 PLACE_FIELD, DEVICE_FIELD, OPTIONAL_FIELDS = 4, 2, 6
 OCTAL = re.compile(rb"\\([0-7]{3})")
-NOT_ANSWERED = {errno.ENOTCONN, errno.ECONNABORTED}
-"""Whoever served the mount is gone."""
+MOST_LINKS = 40
+ANSWERS_WITHIN = 5.0
+"""Seconds after which a mount is taken for one that does not answer."""
 
 
 class CannotMount(OSError):
@@ -110,15 +112,14 @@ def begin_mount(
 
 def ready_place(place: Path, options: MountOptions) -> Path:
     """The place without links, after a dead mount there is taken away."""
-    target = place.parent.resolve() / place.name
+    target = _without_links(place)
+    there = mounted_at(str(target))
+    if there is not None and there.kind.startswith("fuse"):
+        _take_away_if_dead(target)
     try:
         found = target.stat()
     except OSError as failure:
-        if failure.errno not in NOT_ANSWERED:
-            raise _refusal(failure, f"{place} cannot be mounted at", "make the folder first") from failure
-        close_mount(target, detach=True)
-        return ready_place(place, options)
-    target = target.resolve()
+        raise _refusal(failure, f"{place} cannot be mounted at", "make the folder first") from failure
     if not stat.S_ISDIR(found.st_mode):
         raise CannotMount(errno.ENOTDIR, "this is no folder; mount at a folder that is empty", str(place))
     if mounted_at(str(target)) is not None:
@@ -126,6 +127,29 @@ def ready_place(place: Path, options: MountOptions) -> Path:
     if not options.over_files and next(target.iterdir(), None) is not None:
         raise CannotMount(errno.ENOTEMPTY, "the folder is not empty; its files would be hidden", str(place))
     return target
+
+
+def _without_links(place: Path) -> Path:
+    """Without looking at what it leads to."""
+    for _ in range(MOST_LINKS):
+        place = place.parent.resolve() / place.name
+        try:
+            place = place.parent / place.readlink()
+        except OSError:
+            return place
+    raise CannotMount(errno.ELOOP, "too many links lead from one to another", str(place))
+
+
+def _take_away_if_dead(target: Path) -> None:
+    """Another process looks: whoever looks at a mount that does not answer waits until he is killed."""
+    command = ["stat", "--format=%F", str(target)]
+    try:
+        found = subprocess.run(command, capture_output=True, timeout=ANSWERS_WITHIN, check=False)
+    except subprocess.TimeoutExpired as failure:
+        todo = "a mount is here that does not answer; end its process, or detach it with `umount -l`"
+        raise CannotMount(errno.EBUSY, todo, str(target)) from failure
+    if found.returncode != 0:
+        close_mount(target, detach=True)
 
 
 def close_mount(place: Path, detach: bool = False) -> None:

@@ -20,6 +20,10 @@ UNKNOWN = {errno.ENOENT, errno.ENOTDIR, errno.ENOTCONN, errno.ENODEV, errno.ENOT
 """The kernel does not know the thing, is done, or uses it as a place of a mount."""
 
 
+PATIENCE = 1.0
+"""Seconds that the last notice may take."""
+
+
 def encode_notice(notice: Notice, body: bytes) -> bytes:
     return REPLY.pack(REPLY.size + len(body), notice, 0) + body
 
@@ -60,7 +64,8 @@ class Notices:
         with self._begun:
             if self._thread is not None:
                 self._queue.put(None)
-                self._thread.join()
+                # The kernel takes no notice while a request that it is about has no answer, and none comes any more.
+                self._thread.join(PATIENCE)
 
     def _begin(self) -> None:
         with self._begun:
