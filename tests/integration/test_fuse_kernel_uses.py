@@ -127,19 +127,19 @@ def test_answers_of_many_threads_reach_whom_they_are_for(mirror_mounts: MirrorMo
     assert mount.end() == ""
 
 
-def test_accesses_are_written_down_while_somebody_wants_it(mirror_mounts: MirrorMounts, tmp_path: Path) -> None:
+def test_accesses_are_written_down_while_somebody_wants_it(mirror_mounts: MirrorMounts) -> None:
     mount = mirror_mounts()
     (mount.root / "file").write_bytes(b"text")
     (mount.root / "later").write_bytes(b"text")
     (mount.place / "file").read_bytes()
-    mount.ask("log", str(tmp_path / "log").replace("/", "|"))
+    mount.ask("log", "accesses")
     (mount.place / "file").read_bytes()
     (mount.place / "later").read_bytes()
     (mount.place / "a folder\n").mkdir(mode=0o700)
     (mount.place / "nothing").exists()
     mount.ask("log", "")
     (mount.place / "file").read_bytes()
-    lines = (tmp_path / "log").read_text().splitlines()
+    lines = Path(f"{mount.root}.accesses").read_text().splitlines()
     assert sum(" open " in line for line in lines) == 2
     process = f"user=0 group=0 process={os.getpid()}"
     assert any(f"Z {process} lookup node=1 'file': ok " in line for line in lines)

@@ -112,7 +112,7 @@ class Troublesome(Mirror):
             case "forget_name":
                 kernel.forget_name(TOP, os.fsencode(which))
             case "log":
-                kernel.accesses.begin(which.replace("|", "/")) if which else kernel.accesses.end()
+                kernel.accesses.begin(f"{os.fsdecode(self._root)}.{which}") if which else kernel.accesses.end()
         return Known(None, 0, 0)
 
     def _write_statistics(self, kernel: Transport, name: str) -> None:
