@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from pf_backends.port import Backend
-from support.backend_places import in_folder, in_memory, in_store, like_objects
+from support.backend_places import in_folder, in_memory, in_store, like_objects, over_ssh
 from support.s3_servers import S3Server, seaweed, versity
+from support.sftp_server import SftpServer
 
 
 def unable(*_: object) -> int:
@@ -40,22 +42,48 @@ def s3_server(request: pytest.FixtureRequest) -> S3Server:
     return server
 
 
-@pytest.fixture(params=["memory", "memory-objects", "local", "local-plain", "seaweed", "versity"])
+@pytest.fixture(scope="session")
+def sftp_server() -> Iterator[SftpServer]:
+    """Files of this machine over SSH; each test has a folder of its own."""
+    server = SftpServer()
+    yield server
+    server.stop()
+
+
+IN_PARTS = ["memory", "memory-objects", "local", "local-plain", "seaweed", "versity"]
+WHOLE = ["sftp"]
+
+
+@pytest.fixture(params=IN_PARTS + WHOLE)
 def backend(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
     """An empty backend of each kind."""
+    with made(request, tmp_path, monkeypatch) as backend:
+        yield backend
+
+
+@pytest.fixture(params=IN_PARTS)
+def parted(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
+    """An empty backend of each kind to which files go in parts."""
+    with made(request, tmp_path, monkeypatch) as backend:
+        yield backend
+
+
+def made(
+    request: pytest.FixtureRequest, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> AbstractContextManager[Backend]:
     match request.param:
         case "local-plain":
             # As on an old kernel, and on a disk that knows no files without a name.
             monkeypatch.setattr("pf_backends.local.beneath.open_beneath", unable)
             monkeypatch.setattr("pf_backends.local.writing._nameless", lambda _folder, _mode: None)
-            place = in_folder(tmp_path)
+            return in_folder(folder)
         case "memory":
-            place = in_memory()
+            return in_memory()
         case "memory-objects":
-            place = like_objects()
+            return like_objects()
         case "local":
-            place = in_folder(tmp_path)
+            return in_folder(folder)
+        case "sftp":
+            return over_ssh(request.getfixturevalue("sftp_server"), folder)
         case store:
-            place = in_store(request.getfixturevalue(f"{store}_server"))
-    with place as made:
-        yield made
+            return in_store(request.getfixturevalue(f"{store}_server"))

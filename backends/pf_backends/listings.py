@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
-from pf_backends.entries import Entry, Page
+from pf_backends.entries import Entry, Kind, Page
 from pf_backends.errors import changed
 
 MOST_OPEN = 64
 """Lists that are kept open for somebody to read on. Each costs an open folder, or several."""
+
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 Start = Callable[[], Iterator[Entry]]
 
@@ -60,3 +63,26 @@ def _after(folder: str, entries: Iterator[Entry], last: str) -> Iterator[Entry]:
         if entry.path == last:
             return entries
     raise changed(folder, "what the last page ended with is there no more; list it from the beginning")
+
+
+def descended(inside: Callable[[str], Iterator[Entry]], folder: str) -> Iterator[Entry]:
+    """What is below a folder, told by what is in each: a folder comes before what is in it."""
+    reading = [inside(folder)]
+    while reading:
+        entry = _next(reading)
+        if entry is None:
+            reading.pop()
+            continue
+        yield entry
+        if entry.kind is Kind.FOLDER:
+            reading.append(inside(entry.path))
+
+
+def _next(reading: Sequence[Iterator[Entry]]) -> Entry | None:
+    try:
+        return next(reading[-1], None)
+    except OSError as error:
+        # The folder that was asked for must be there; one below it may have gone meanwhile, or been replaced.
+        if len(reading) > 1 and error.errno in _GONE:
+            return None
+        raise

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import PurePosixPath
 
 from pf_backends.errors import Malformed
 from pf_backends.local.backend import LocalBackend
 from pf_backends.paths import is_path
 from pf_backends.port import Backend
-from pf_backends.properties import Properties
+from pf_backends.properties import Properties, host_of
 from pf_backends.reach import ANYWHERE, Reach
 from pf_backends.s3.backend import S3Backend
 from pf_backends.s3.settings import Keys, Renew, S3Settings
@@ -155,10 +156,27 @@ def _certificates(found: Properties) -> str:
     return text
 
 
+def _sftp(place: _Place, properties: Mapping[str, str], surroundings: Surroundings) -> Backend:
+    found = Properties(place.url, properties, _SHOWN | {"user", "password", "privateKey", "hostKey"})
+    where = host_of(place.authority, 22)
+    if where is None:
+        found.wrong("the URL", "must name a server, as in sftp://host:port/path")
+    if not found.text("password") and not found.text("privateKey"):
+        found.wrong("password", "must be given, or privateKey")
+    user = found.needed("user")
+    found.finish()
+    host, port = where or ("", 0)
+    # It takes a third of a second and 20 MiB, which only those are to pay who need it.
+    sftp = import_module("pf_backends.sftp.opening")
+    backend: Backend = sftp.opened(host, port, user, place.path, found, surroundings.reach, surroundings.deadline)
+    return backend
+
+
 _KINDS: Mapping[str, _Open] = {
     "local": _local,
     "s3": _s3,
     "bos": _bos,
+    "sftp": _sftp,
     "cfs": _mounted,
     "glusterfs": _mounted,
     "afs": _mounted,

@@ -99,7 +99,6 @@ def test_where_there_is_nothing_nothing_is_read(backend: Backend) -> None:
         lambda: backend.remove("no"),
         lambda: backend.attributes("no"),
         lambda: backend.remove_folder("no"),
-        lambda: backend.copy("no", "other"),
     ):
         with pytest.raises(FileNotFoundError) as missing:
             ask()

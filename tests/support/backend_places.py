@@ -15,7 +15,9 @@ from pf_backends.local.backend import LocalBackend
 from pf_backends.memory.backend import EVERYTHING, LIKE_OBJECTS, MemoryBackend
 from pf_backends.port import Backend
 from pf_backends.s3.backend import S3Backend
+from pf_backends.sftp.backend import SftpBackend
 from support.s3_servers import S3Server
+from support.sftp_server import SftpServer
 
 
 @contextmanager
@@ -38,6 +40,14 @@ def in_folder(folder: Path) -> Iterator[Backend]:
 @contextmanager
 def in_store(server: S3Server) -> Iterator[Backend]:
     backend = S3Backend(replace(server.settings, prefix=f"tests/{secrets.token_hex(8)}"))
+    backend.check()
+    yield backend
+    backend.close()
+
+
+@contextmanager
+def over_ssh(server: SftpServer, folder: Path) -> Iterator[Backend]:
+    backend = SftpBackend(replace(server.settings, path=str(folder).strip("/")))
     backend.check()
     yield backend
     backend.close()

@@ -11,9 +11,10 @@ from contextlib import suppress
 
 from pf_backends.entries import Capabilities, Condition, Entry, Facts, Page, Part, Renames, Space, Upload
 from pf_backends.errors import changed, failure
-from pf_backends.listings import Listings
-from pf_backends.local.beneath import OWN, Top, require_file, told
-from pf_backends.local.looking import below, entry_of, facts_of, inside, opened_entry, version_of, way_to
+from pf_backends.hidden import OWN
+from pf_backends.listings import Listings, descended
+from pf_backends.local.beneath import Top, require_file, told
+from pf_backends.local.looking import entry_of, facts_of, inside, opened_entry, version_of, way_to
 from pf_backends.local.syscalls import rename_new
 from pf_backends.local.uploads import PARTS, Uploads
 from pf_backends.local.writing import NEW_FOLDER, Draft, can_lock, drafted, keep, locked, require, write_all
@@ -63,7 +64,7 @@ class LocalBackend:
         return self._listings.page(folder, lambda: inside(self._top, folder), rest, limit)
 
     def walk(self, folder: str, *, rest: str = "", limit: int = 1000) -> Page:
-        return self._listings.page(folder, lambda: below(self._top, folder), rest, limit)
+        return self._listings.page(folder, lambda: descended(lambda each: inside(self._top, each), folder), rest, limit)
 
     def read(self, path: str, offset: int, into: memoryview, *, version: str = "") -> int:
         with self._top.opened(path, _READ) as handle, told(path):

@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pf_backends.errors import Changed, Unreachable, Unsupported, failure
+from pf_backends.hidden import require_foreign
 from pf_backends.local.syscalls import open_beneath
 from pf_backends.paths import folder_path, parent
 
-OWN = ".pf~"
-"""How the names begin of what is not whole yet. They are hidden, and not to be had by others."""
 _ATTEMPTS = 64
 """The kernel gives up on a path with ``..`` in a link whenever a folder is renamed anywhere meanwhile."""
 _UNABLE = (errno.ENOSYS, errno.EPERM)
@@ -114,12 +113,6 @@ def told(path: str) -> Iterator[None]:
         raise failure(number, path, error.strerror or os.strerror(number)) from None
     except UnicodeEncodeError:
         raise failure(errno.EILSEQ, ascii(path), "is no name that a disk can keep") from None
-
-
-def require_foreign(path: str) -> None:
-    """Raises PermissionError for names that nobody may use but the files that are not whole yet."""
-    if OWN in path and any(name.startswith(OWN) for name in path.split("/")):
-        raise failure(errno.EPERM, path, f"names that begin with {OWN} are PaddleFlow's own")
 
 
 def require_file(path: str, found: os.stat_result) -> None:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from pf_backends.entries import Entry, Facts, Kind
 from pf_backends.errors import unsupported
-from pf_backends.local.beneath import OWN, Top, told
+from pf_backends.hidden import OWN
+from pf_backends.local.beneath import Top, told
 from pf_backends.paths import joined
 
 KINDS = {stat.S_IFREG: Kind.FILE, stat.S_IFDIR: Kind.FOLDER, stat.S_IFLNK: Kind.LINK}
 NAMESPACE = "user."
 """Whose extended attributes are kept; the others belong to the machine."""
-_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 def version_of(found: os.stat_result) -> str:
@@ -72,19 +71,6 @@ def inside(top: Top, folder: str) -> Iterator[Entry]:
                 yield entry
 
 
-def below(top: Top, folder: str) -> Iterator[Entry]:
-    """What is below a folder: a folder comes before what is in it."""
-    reading = [inside(top, folder)]
-    while reading:
-        entry = _next(reading)
-        if entry is None:
-            reading.pop()
-            continue
-        yield entry
-        if entry.kind is Kind.FOLDER:
-            reading.append(inside(top, entry.path))
-
-
 def _seen(folder: int, path: str, item: os.DirEntry[str]) -> Entry | None:
     """None if it is gone by now, or is nothing to be shown."""
     if item.name.startswith(OWN):
@@ -95,13 +81,3 @@ def _seen(folder: int, path: str, item: os.DirEntry[str]) -> Entry | None:
     except FileNotFoundError:
         return None
     return entry_of(path, found, target) if stat.S_IFMT(found.st_mode) in KINDS else None
-
-
-def _next(reading: Sequence[Iterator[Entry]]) -> Entry | None:
-    try:
-        return next(reading[-1], None)
-    except OSError as error:
-        # The folder that was asked for must be there; one below it may have gone meanwhile, or been replaced.
-        if len(reading) > 1 and error.errno in _GONE:
-            return None
-        raise

@@ -17,7 +17,8 @@ from dataclasses import replace
 
 from pf_backends.entries import Condition, Entry, Facts, Part, Parts, Upload
 from pf_backends.errors import failure
-from pf_backends.local.beneath import OWN, Top, require_file, told
+from pf_backends.hidden import OWN
+from pf_backends.local.beneath import Top, require_file, told
 from pf_backends.local.looking import opened_entry
 from pf_backends.local.writing import NEW_FILE, Draft, keep, locked, write_all
 from pf_backends.paths import is_path, parent

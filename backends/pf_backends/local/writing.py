@@ -12,14 +12,13 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from pf_backends.entries import Condition, Facts
 from pf_backends.errors import changed, unreachable
-from pf_backends.local.beneath import OWN
+from pf_backends.hidden import own_name
 from pf_backends.local.looking import NAMESPACE, version_of, way_to
 
 NEW_FILE = 0o666
@@ -144,10 +143,6 @@ def keep(handle: int, facts: Facts) -> None:
         _keep_attributes(way, facts)
     if facts.modified is not None:
         os.utime(way, ns=(facts.modified, facts.modified))
-
-
-def own_name() -> str:
-    return OWN + secrets.token_hex(16)
 
 
 def _keep_attributes(way: str, facts: Facts) -> None:

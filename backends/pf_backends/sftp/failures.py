@@ -1,0 +1,42 @@
+"""What goes wrong over SSH."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping
+
+import asyncssh
+
+from pf_backends.errors import failure, unreachable, unsupported
+
+LOST = (asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection, asyncssh.ConnectionLost, asyncssh.DisconnectError)
+"""The connection is gone, as happens when a server is restarted."""
+_NUMBERS: Mapping[type[Exception], int] = {
+    asyncssh.SFTPNoSuchFile: errno.ENOENT,
+    asyncssh.SFTPNoSuchPath: errno.ENOENT,
+    asyncssh.SFTPPermissionDenied: errno.EACCES,
+    asyncssh.SFTPWriteProtect: errno.EROFS,
+    asyncssh.SFTPFileAlreadyExists: errno.EEXIST,
+    asyncssh.SFTPDirNotEmpty: errno.ENOTEMPTY,
+    asyncssh.SFTPNotADirectory: errno.ENOTDIR,
+    asyncssh.SFTPFileIsADirectory: errno.EISDIR,
+    asyncssh.SFTPNoSpaceOnFilesystem: errno.ENOSPC,
+    asyncssh.SFTPQuotaExceeded: errno.EDQUOT,
+    asyncssh.SFTPInvalidFilename: errno.EINVAL,
+    asyncssh.SFTPLinkLoop: errno.ELOOP,
+    asyncssh.SFTPFailure: errno.EIO,
+}
+
+
+def failed(path: str, error: Exception) -> OSError:
+    """The same in terms of files."""
+    if isinstance(error, asyncssh.PermissionDenied):
+        return failure(errno.EACCES, path, f"the server lets that user not in: {error.reason}")
+    if isinstance(error, asyncssh.HostKeyNotVerifiable):
+        return failure(errno.EACCES, path, "the server has another key than was told, or than before")
+    if isinstance(error, asyncssh.SFTPOpUnsupported):
+        return unsupported(path, "the server cannot do that")
+    number = _NUMBERS.get(type(error))
+    if number is not None and isinstance(error, asyncssh.SFTPError):
+        return failure(number, path, error.reason)
+    return unreachable(path, str(error) or type(error).__name__)
