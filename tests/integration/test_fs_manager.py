@@ -22,6 +22,7 @@ from paddleflow.problems import (
     FolderNotAllowed,
     InvalidArgument,
     PageTokenInvalid,
+    PathEscapes,
 )
 from support.callers import Caller
 from support.file_uploads import CHUNK, send_part
@@ -69,6 +70,20 @@ async def test_files_are_written_looked_at_read_and_removed(fs_site: FsSite) -> 
         await alice.call(pb.StatFileRequest(filesystem=DATA, path="a"))
     with pytest.raises(FileNotFound):
         await alice.call(pb.RemoveFileRequest(filesystem=DATA, path="a"))
+
+
+async def test_a_folder_that_takes_the_place_of_another_is_the_one_that_counts(fs_site: FsSite) -> None:
+    alice = await fs_site.add_user("alice")
+    await fs_site.make(alice)
+    await alice.call(written("file", b"old"))
+    (alice.folder / "data").rename(alice.folder / "away")
+    (alice.folder / "data").mkdir()
+    assert await listed(alice.call) == []
+    await alice.call(pb.TouchFileRequest(filesystem=DATA, path="new"))
+    before = (await alice.call(pb.StatFileRequest(filesystem=DATA, path="new"))).file
+    after = (await alice.call(pb.TouchFileRequest(filesystem=DATA, path="new"))).file
+    assert after.modify_time.ToNanoseconds() > before.modify_time.ToNanoseconds()
+    assert [each.name for each in (alice.folder / "data").iterdir()] == ["new"]
 
 
 async def test_new_things_belong_to_whom_the_folder_does(fs_site: FsSite) -> None:
@@ -205,10 +220,15 @@ async def test_links_lead_nowhere_out_and_secrets_stay_where_they_are(fs_site: F
     (folder / ".ssh").mkdir()
     (folder / ".ssh" / "id").write_text("secret")
     for path in ("etc/passwd", "up/data", "up/../etc/passwd"):
-        with pytest.raises((FileUnusable, InvalidArgument, FileNotFound)):
+        with pytest.raises((PathEscapes, InvalidArgument)):
             await alice.call(pb.ReadFileRequest(filesystem=DATA, path=path, length=9))
-    with pytest.raises(FolderNotAllowed):
-        await alice.call(pb.ReadFileRequest(filesystem=DATA, path=".ssh/id", length=9))
+    (folder / "innocent").symlink_to(".ssh")
+    (folder / "file").write_text("x")
+    for path in (".ssh/id", "innocent/id"):
+        with pytest.raises(FolderNotAllowed):
+            await alice.call(pb.ReadFileRequest(filesystem=DATA, path=path, length=9))
+        with pytest.raises(FolderNotAllowed):
+            await alice.call(pb.RenameFileRequest(filesystem=DATA, path="file", target=path, replace=True))
     found = (await alice.call(pb.StatFileRequest(filesystem=DATA, path="etc"))).file
     assert (found.kind, found.target) == (file_pb2.FILE_KIND_LINK, "/etc")
     await alice.call(pb.RemoveFileRequest(filesystem=DATA, path="etc", recursive=True))

@@ -181,6 +181,9 @@ SUCCESSES: Mapping[str, Step] = {
     "fs.v1.FileManagerService/WriteFile": with_files(
         lambda key: file_manager_pb2.WriteFileRequest(filesystem=key, path="a")
     ),
+    "fs.v1.FileManagerService/TouchFile": with_files(
+        lambda key: file_manager_pb2.TouchFileRequest(filesystem=key, path="file")
+    ),
     "fs.v1.FileManagerService/BeginUpload": with_files(
         lambda key: file_manager_pb2.BeginUploadRequest(filesystem=key, path="a")
     ),

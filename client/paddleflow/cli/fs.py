@@ -7,7 +7,7 @@ import click
 from paddleflow.cli.completion import complete_filesystem, complete_user
 from paddleflow.cli.fs_caches import createfscache, deletefscache, getfscache, mounts
 from paddleflow.cli.fs_copy import cp
-from paddleflow.cli.fs_files import cat, du, find, ls, mkdir, mv, rm, stat
+from paddleflow.cli.fs_files import cat, du, find, ls, mkdir, mv, rm, stat, touch
 from paddleflow.cli.fs_links import link, listlink, showlink, unlink
 from paddleflow.cli.fs_mount import mount, stats, umount
 from paddleflow.cli.fs_options import NAME, OWNER
@@ -140,7 +140,7 @@ LINKS = (link, showlink, listlink, unlink)
 MOUNTS = (mount, umount, stats)
 for command in (*CACHES, *LINKS, *MOUNTS):
     fs.add_command(command)
-for command in (cat, cp, du, find, ls, mkdir, mv, rm, stat):
+for command in (cat, cp, du, find, ls, mkdir, mv, rm, stat, touch):
     fs.add_command(command)
 
 

@@ -100,6 +100,16 @@ def mkdir(invocation: Invocation, places: tuple[Remote, ...]) -> None:
         files.make_folder(place.name, place.path, owner=place.owner)
 
 
+@click.command("touch", cls=Verb)
+@PLACES
+@pass_invocation
+def touch(invocation: Invocation, places: tuple[Remote, ...]) -> None:
+    """Make empty files in filesystems, or say of those that are there that they changed now."""
+    files = invocation.paddleflow().files
+    for place in places:
+        files.touch(place.name, place.path, owner=place.owner)
+
+
 @click.command("rm", cls=Verb)
 @PLACES
 @RECURSIVE

@@ -124,6 +124,11 @@ class Files:
         )
         return file_from_wire((self._session.call(self._stub.WriteFile, request)).file)
 
+    def touch(self, name: str, path: str, *, owner: str = "") -> FileInfo:
+        """Makes an empty file, or says of one that is there that it changed now."""
+        request = build(pb.TouchFileRequest, filesystem=filesystem_key(name, owner), path=path)
+        return file_from_wire((self._session.call(self._stub.TouchFile, request)).file)
+
     def begin_upload(self, name: str, path: str, size: int, *, owner: str = "") -> FileUpload:
         """Begins to upload a large file in parts."""
         request = build(pb.BeginUploadRequest, filesystem=filesystem_key(name, owner), path=path, size=size)

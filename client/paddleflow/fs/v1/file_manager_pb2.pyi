@@ -536,6 +536,58 @@ class WriteFileResponse(_message.Message):
 Global___WriteFileResponse: _TypeAlias = WriteFileResponse  # noqa: Y015
 
 @_typing.final
+class TouchFileRequest(_message.Message):
+    """Asks to touch a file."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FILESYSTEM_FIELD_NUMBER: _builtins.int
+    PATH_FIELD_NUMBER: _builtins.int
+    path: _builtins.str
+    """The path."""
+    @_builtins.property
+    def filesystem(self) -> _fs_pb2.FilesystemKey:
+        """The filesystem."""
+
+    def __init__(
+        self,
+        *,
+        filesystem: _fs_pb2.FilesystemKey | None = ...,
+        path: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["filesystem", b"filesystem"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["filesystem", b"filesystem", "path", b"path"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TouchFileRequest: _TypeAlias = TouchFileRequest  # noqa: Y015
+
+@_typing.final
+class TouchFileResponse(_message.Message):
+    """The file is there."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FILE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def file(self) -> Global___File:
+        """The file."""
+
+    def __init__(
+        self,
+        *,
+        file: Global___File | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["file", b"file"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["file", b"file"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TouchFileResponse: _TypeAlias = TouchFileResponse  # noqa: Y015
+
+@_typing.final
 class Upload(_message.Message):
     """Upload is an upload that was begun."""
 

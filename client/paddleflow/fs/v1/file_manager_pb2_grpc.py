@@ -43,7 +43,7 @@ class FileManagerServiceStub(object):
     | the file is another one by now | ABORTED | FILE_CHANGED | look again |
     | it is of the wrong kind, or the place does not permit or cannot do it; the message says which | FAILED_PRECONDITION | FILE_UNUSABLE | – |
     | the path leads into a folder of secrets, such as `.ssh`, or the folder of the filesystem is forbidden | PERMISSION_DENIED | FOLDER_NOT_ALLOWED | – |
-    | the folder of the filesystem was replaced by a link | PERMISSION_DENIED | PATH_ESCAPES | – |
+    | a link in the path leads out of the filesystem, or its folder was replaced by a link | PERMISSION_DENIED | PATH_ESCAPES | – |
     | the folder of the filesystem does not exist, is none, or cannot be reached | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
     | a server has an address that is not public | PERMISSION_DENIED | SERVER_NOT_ALLOWED | ask the administrator |
     | a server cannot be reached, or does not answer in time | FAILED_PRECONDITION | SERVER_UNUSABLE | try again later |
@@ -97,6 +97,11 @@ class FileManagerServiceStub(object):
                 request_serializer=paddleflow_dot_fs_dot_v1_dot_file__manager__pb2.WriteFileRequest.SerializeToString,
                 response_deserializer=paddleflow_dot_fs_dot_v1_dot_file__manager__pb2.WriteFileResponse.FromString,
                 _registered_method=True)
+        self.TouchFile = channel.unary_unary(
+                '/paddleflow.fs.v1.FileManagerService/TouchFile',
+                request_serializer=paddleflow_dot_fs_dot_v1_dot_file__manager__pb2.TouchFileRequest.SerializeToString,
+                response_deserializer=paddleflow_dot_fs_dot_v1_dot_file__manager__pb2.TouchFileResponse.FromString,
+                _registered_method=True)
         self.BeginUpload = channel.unary_unary(
                 '/paddleflow.fs.v1.FileManagerService/BeginUpload',
                 request_serializer=paddleflow_dot_fs_dot_v1_dot_file__manager__pb2.BeginUploadRequest.SerializeToString,
@@ -137,7 +142,7 @@ class FileManagerServiceServicer(object):
     | the file is another one by now | ABORTED | FILE_CHANGED | look again |
     | it is of the wrong kind, or the place does not permit or cannot do it; the message says which | FAILED_PRECONDITION | FILE_UNUSABLE | – |
     | the path leads into a folder of secrets, such as `.ssh`, or the folder of the filesystem is forbidden | PERMISSION_DENIED | FOLDER_NOT_ALLOWED | – |
-    | the folder of the filesystem was replaced by a link | PERMISSION_DENIED | PATH_ESCAPES | – |
+    | a link in the path leads out of the filesystem, or its folder was replaced by a link | PERMISSION_DENIED | PATH_ESCAPES | – |
     | the folder of the filesystem does not exist, is none, or cannot be reached | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
     | a server has an address that is not public | PERMISSION_DENIED | SERVER_NOT_ALLOWED | ask the administrator |
     | a server cannot be reached, or does not answer in time | FAILED_PRECONDITION | SERVER_UNUSABLE | try again later |
@@ -200,6 +205,13 @@ class FileManagerServiceServicer(object):
 
     def WriteFile(self, request, context):
         """WriteFile writes a small file at once: everybody sees what was there before, or all of it. Idempotent. Folders above it must be there.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def TouchFile(self, request, context):
+        """TouchFile makes an empty file, or says of one that is there that it changed now. Idempotent. Folders above it must be there.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -277,6 +289,11 @@ def add_FileManagerServiceServicer_to_server(servicer, server):
                     request_deserializer=paddleflow_dot_fs_dot_v1_dot_file__manager__pb2.WriteFileRequest.FromString,
                     response_serializer=paddleflow_dot_fs_dot_v1_dot_file__manager__pb2.WriteFileResponse.SerializeToString,
             ),
+            'TouchFile': grpc.unary_unary_rpc_method_handler(
+                    servicer.TouchFile,
+                    request_deserializer=paddleflow_dot_fs_dot_v1_dot_file__manager__pb2.TouchFileRequest.FromString,
+                    response_serializer=paddleflow_dot_fs_dot_v1_dot_file__manager__pb2.TouchFileResponse.SerializeToString,
+            ),
             'BeginUpload': grpc.unary_unary_rpc_method_handler(
                     servicer.BeginUpload,
                     request_deserializer=paddleflow_dot_fs_dot_v1_dot_file__manager__pb2.BeginUploadRequest.FromString,
@@ -323,7 +340,7 @@ class FileManagerService(object):
     | the file is another one by now | ABORTED | FILE_CHANGED | look again |
     | it is of the wrong kind, or the place does not permit or cannot do it; the message says which | FAILED_PRECONDITION | FILE_UNUSABLE | – |
     | the path leads into a folder of secrets, such as `.ssh`, or the folder of the filesystem is forbidden | PERMISSION_DENIED | FOLDER_NOT_ALLOWED | – |
-    | the folder of the filesystem was replaced by a link | PERMISSION_DENIED | PATH_ESCAPES | – |
+    | a link in the path leads out of the filesystem, or its folder was replaced by a link | PERMISSION_DENIED | PATH_ESCAPES | – |
     | the folder of the filesystem does not exist, is none, or cannot be reached | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
     | a server has an address that is not public | PERMISSION_DENIED | SERVER_NOT_ALLOWED | ask the administrator |
     | a server cannot be reached, or does not answer in time | FAILED_PRECONDITION | SERVER_UNUSABLE | try again later |
@@ -537,6 +554,33 @@ class FileManagerService(object):
             '/paddleflow.fs.v1.FileManagerService/WriteFile',
             paddleflow_dot_fs_dot_v1_dot_file__manager__pb2.WriteFileRequest.SerializeToString,
             paddleflow_dot_fs_dot_v1_dot_file__manager__pb2.WriteFileResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TouchFile(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/paddleflow.fs.v1.FileManagerService/TouchFile',
+            paddleflow_dot_fs_dot_v1_dot_file__manager__pb2.TouchFileRequest.SerializeToString,
+            paddleflow_dot_fs_dot_v1_dot_file__manager__pb2.TouchFileResponse.FromString,
             options,
             channel_credentials,
             insecure,

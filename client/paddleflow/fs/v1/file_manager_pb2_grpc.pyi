@@ -44,7 +44,7 @@ class FileManagerServiceStub:
     | the file is another one by now | ABORTED | FILE_CHANGED | look again |
     | it is of the wrong kind, or the place does not permit or cannot do it; the message says which | FAILED_PRECONDITION | FILE_UNUSABLE | – |
     | the path leads into a folder of secrets, such as `.ssh`, or the folder of the filesystem is forbidden | PERMISSION_DENIED | FOLDER_NOT_ALLOWED | – |
-    | the folder of the filesystem was replaced by a link | PERMISSION_DENIED | PATH_ESCAPES | – |
+    | a link in the path leads out of the filesystem, or its folder was replaced by a link | PERMISSION_DENIED | PATH_ESCAPES | – |
     | the folder of the filesystem does not exist, is none, or cannot be reached | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
     | a server has an address that is not public | PERMISSION_DENIED | SERVER_NOT_ALLOWED | ask the administrator |
     | a server cannot be reached, or does not answer in time | FAILED_PRECONDITION | SERVER_UNUSABLE | try again later |
@@ -77,6 +77,8 @@ class FileManagerServiceStub:
     """CopyFile copies a file inside of a filesystem, where the place does that by itself. Idempotent."""
     WriteFile: _grpc.UnaryUnaryMultiCallable[_file_manager_pb2.WriteFileRequest, _file_manager_pb2.WriteFileResponse]
     """WriteFile writes a small file at once: everybody sees what was there before, or all of it. Idempotent. Folders above it must be there."""
+    TouchFile: _grpc.UnaryUnaryMultiCallable[_file_manager_pb2.TouchFileRequest, _file_manager_pb2.TouchFileResponse]
+    """TouchFile makes an empty file, or says of one that is there that it changed now. Idempotent. Folders above it must be there."""
     BeginUpload: _grpc.UnaryUnaryMultiCallable[_file_manager_pb2.BeginUploadRequest, _file_manager_pb2.BeginUploadResponse]
     """BeginUpload begins the upload of a large file in parts. What is begun and never finished is the business of the place: many remove it after some days."""
     SendChunk: _grpc.UnaryUnaryMultiCallable[_file_manager_pb2.SendChunkRequest, _file_manager_pb2.SendChunkResponse]
@@ -107,7 +109,7 @@ class FileManagerServiceAsyncStub(FileManagerServiceStub):
     | the file is another one by now | ABORTED | FILE_CHANGED | look again |
     | it is of the wrong kind, or the place does not permit or cannot do it; the message says which | FAILED_PRECONDITION | FILE_UNUSABLE | – |
     | the path leads into a folder of secrets, such as `.ssh`, or the folder of the filesystem is forbidden | PERMISSION_DENIED | FOLDER_NOT_ALLOWED | – |
-    | the folder of the filesystem was replaced by a link | PERMISSION_DENIED | PATH_ESCAPES | – |
+    | a link in the path leads out of the filesystem, or its folder was replaced by a link | PERMISSION_DENIED | PATH_ESCAPES | – |
     | the folder of the filesystem does not exist, is none, or cannot be reached | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
     | a server has an address that is not public | PERMISSION_DENIED | SERVER_NOT_ALLOWED | ask the administrator |
     | a server cannot be reached, or does not answer in time | FAILED_PRECONDITION | SERVER_UNUSABLE | try again later |
@@ -137,6 +139,8 @@ class FileManagerServiceAsyncStub(FileManagerServiceStub):
     """CopyFile copies a file inside of a filesystem, where the place does that by itself. Idempotent."""
     WriteFile: _aio.UnaryUnaryMultiCallable[_file_manager_pb2.WriteFileRequest, _file_manager_pb2.WriteFileResponse]  # type: ignore[assignment]
     """WriteFile writes a small file at once: everybody sees what was there before, or all of it. Idempotent. Folders above it must be there."""
+    TouchFile: _aio.UnaryUnaryMultiCallable[_file_manager_pb2.TouchFileRequest, _file_manager_pb2.TouchFileResponse]  # type: ignore[assignment]
+    """TouchFile makes an empty file, or says of one that is there that it changed now. Idempotent. Folders above it must be there."""
     BeginUpload: _aio.UnaryUnaryMultiCallable[_file_manager_pb2.BeginUploadRequest, _file_manager_pb2.BeginUploadResponse]  # type: ignore[assignment]
     """BeginUpload begins the upload of a large file in parts. What is begun and never finished is the business of the place: many remove it after some days."""
     SendChunk: _aio.UnaryUnaryMultiCallable[_file_manager_pb2.SendChunkRequest, _file_manager_pb2.SendChunkResponse]  # type: ignore[assignment]
@@ -166,7 +170,7 @@ class FileManagerServiceServicer(metaclass=_abc_1.ABCMeta):
     | the file is another one by now | ABORTED | FILE_CHANGED | look again |
     | it is of the wrong kind, or the place does not permit or cannot do it; the message says which | FAILED_PRECONDITION | FILE_UNUSABLE | – |
     | the path leads into a folder of secrets, such as `.ssh`, or the folder of the filesystem is forbidden | PERMISSION_DENIED | FOLDER_NOT_ALLOWED | – |
-    | the folder of the filesystem was replaced by a link | PERMISSION_DENIED | PATH_ESCAPES | – |
+    | a link in the path leads out of the filesystem, or its folder was replaced by a link | PERMISSION_DENIED | PATH_ESCAPES | – |
     | the folder of the filesystem does not exist, is none, or cannot be reached | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
     | a server has an address that is not public | PERMISSION_DENIED | SERVER_NOT_ALLOWED | ask the administrator |
     | a server cannot be reached, or does not answer in time | FAILED_PRECONDITION | SERVER_UNUSABLE | try again later |
@@ -242,6 +246,14 @@ class FileManagerServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_file_manager_pb2.WriteFileResponse, _abc.Awaitable[_file_manager_pb2.WriteFileResponse]]:
         """WriteFile writes a small file at once: everybody sees what was there before, or all of it. Idempotent. Folders above it must be there."""
+
+    @_abc_1.abstractmethod
+    def TouchFile(
+        self,
+        request: _file_manager_pb2.TouchFileRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_file_manager_pb2.TouchFileResponse, _abc.Awaitable[_file_manager_pb2.TouchFileResponse]]:
+        """TouchFile makes an empty file, or says of one that is there that it changed now. Idempotent. Folders above it must be there."""
 
     @_abc_1.abstractmethod
     def BeginUpload(

@@ -94,6 +94,14 @@ def write(backend: Backend, path: str, data: bytes, *, replace: bool) -> Entry:
         return backend.put(path, data, facts=_facts(backend, path), condition=condition)
 
 
+def touch(backend: Backend, path: str, now: int) -> Entry:
+    """An empty file, or one that is there with this time of change."""
+    try:
+        return write(backend, path, b"", replace=False)
+    except FileExistsError:
+        return backend.set_facts(path, Facts(modified=now))
+
+
 def begin(backend: Backend, path: str, size: int) -> Begun:
     """An upload in parts that are as small as can be."""
     parts = backend.capabilities.parts
@@ -125,7 +133,8 @@ def _swept(backend: Backend, path: str, spent: Callable[[], bool]) -> tuple[int,
         removed += len(files) + _without(backend, [each.path for each in page.entries if each.kind is Kind.FOLDER])
         if not page.rest:
             return removed, True
-        if spent():
+        # Whatever the time: a call that removed nothing would be made again for ever.
+        if removed and spent():
             return removed, False
         rest = page.rest
 

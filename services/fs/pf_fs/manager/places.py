@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from threading import Lock
 from typing import TypeVar
 
@@ -15,7 +16,7 @@ from pf_backends.linked import LinkedBackend
 from pf_backends.local.backend import LocalBackend
 from pf_backends.port import Backend
 from pf_fs.domain import Opened
-from pf_fs.files.beneath import top
+from pf_fs.files.beneath import found, top
 from pf_fs.ports import Folder
 from pf_fs.servers import BackendServers, words_of
 from pf_fs.service import Mount
@@ -43,20 +44,23 @@ class OpenPlaces:
         self._lock = Lock()
         self._held: OrderedDict[str, _Held] = OrderedDict()
 
-    async def ask(self, mount: Mount, path: str, ask: Callable[[Backend], T]) -> T:
-        """What a filesystem answers. Raises what FileManagerService lists of files and servers."""
+    async def ask(self, mount: Mount, paths: Sequence[str], ask: Callable[[Backend], T]) -> T:
+        """What a filesystem answers about paths. Raises what FileManagerService lists of files and servers."""
         sources = [mount.source, *(source for _, source in mount.links)]
         for source in sources:
             if isinstance(source, Opened):
                 await self._servers.require_allowed(source)
-        return await self._threads.run(mount.filesystem.id, lambda: self._answer(mount, path, sources, ask))
+        return await self._threads.run(mount.filesystem.id, lambda: self._answer(mount, paths, sources, ask))
 
-    def _answer(self, mount: Mount, path: str, sources: Sequence[Source], ask: Callable[[Backend], T]) -> T:
+    def _answer(self, mount: Mount, paths: Sequence[str], sources: Sequence[Source], ask: Callable[[Backend], T]) -> T:
         try:
+            if isinstance(mount.source, Folder):
+                for path in paths:
+                    _require_shared(mount.source, path)
             with self._borrowed(mount) as backend:
                 return ask(backend)
         except OSError as error:
-            raise _problem_of(path, error, sources) from None
+            raise _problem_of(str(error.filename or paths[0]), error, sources) from None
 
     @contextmanager
     def _borrowed(self, mount: Mount) -> Iterator[Backend]:
@@ -71,8 +75,7 @@ class OpenPlaces:
                 each.close()
 
     def _held_of(self, mount: Mount) -> _Held:
-        # Whatever changes about a filesystem or its links, changes its etag.
-        key = f"{mount.filesystem.id}:{mount.filesystem.etag}"
+        key = _key(mount)
         with self._lock:
             if (held := self._held.get(key)) is not None:
                 held.users += 1
@@ -98,6 +101,20 @@ class OpenPlaces:
     def _superfluous(self) -> list[Backend]:
         unused = [key for key, held in self._held.items() if not held.users]
         return [self._held.pop(key).backend for key in unused[: max(0, len(self._held) - MOST_OPEN)]]
+
+
+def _key(mount: Mount) -> str:
+    """Another one as soon as something else is to be opened."""
+    sources = (mount.source, *(source for _, source in mount.links))
+    folders = [f"{each.device}.{each.inode}" for each in sources if isinstance(each, Folder)]
+    # Whatever else changes about a filesystem or its links, changes its etag.
+    return ":".join((mount.filesystem.id, mount.filesystem.etag, *folders))
+
+
+def _require_shared(folder: Folder, path: str) -> None:
+    """Raises FolderNotAllowed if a path leads into a folder of secrets by a link, PathEscapes if out of the folder."""
+    with suppress(FileNotFound), top(folder) as handle, found(handle, PurePosixPath(path), follow=False):
+        return
 
 
 def _problem_of(path: str, error: OSError, sources: Sequence[Source]) -> Problem:

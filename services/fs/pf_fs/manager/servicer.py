@@ -62,38 +62,44 @@ class FileManagerServicer(file_manager_pb2_grpc.FileManagerServiceServicer):
 
     async def MakeFolder(self, request: pb.MakeFolderRequest, _context: object) -> pb.MakeFolderResponse:
         path = convert.path_of("path", request.path)
-        await self._changed(request.filesystem, path, partial(acting.make_folder, path=path))
+        await self._changed(request.filesystem, partial(acting.make_folder, path=path), path)
         return pb.MakeFolderResponse()
 
     async def RemoveFile(self, request: pb.RemoveFileRequest, _context: object) -> pb.RemoveFileResponse:
         path = convert.inner_path_of("path", request.path)
         until = time.monotonic() + REMOVAL_SECONDS
         ask = partial(acting.remove, path=path, recursive=request.recursive, spent=lambda: time.monotonic() > until)
-        done = await self._changed(request.filesystem, path, ask)
+        done = await self._changed(request.filesystem, ask, path)
         return pb.RemoveFileResponse(pending=done.pending, removed=done.removed)
 
     async def RenameFile(self, request: pb.RenameFileRequest, _context: object) -> pb.RenameFileResponse:
         path, target = convert.inner_path_of("path", request.path), convert.inner_path_of("target", request.target)
         ask = partial(acting.rename, path=path, target=target, replace=request.replace)
-        await self._changed(request.filesystem, path, ask)
+        await self._changed(request.filesystem, ask, path, target)
         return pb.RenameFileResponse()
 
     async def CopyFile(self, request: pb.CopyFileRequest, _context: object) -> pb.CopyFileResponse:
         path, target = convert.inner_path_of("path", request.path), convert.inner_path_of("target", request.target)
         ask = partial(acting.copy, path=path, target=target, replace=request.replace)
-        made = await self._changed(request.filesystem, path, ask)
+        made = await self._changed(request.filesystem, ask, path, target)
         return pb.CopyFileResponse(file=convert.file_message(made))
 
     async def WriteFile(self, request: pb.WriteFileRequest, _context: object) -> pb.WriteFileResponse:
         path, data = convert.inner_path_of("path", request.path), convert.data_of(request.data, request.crc32)
         ask = partial(acting.write, path=path, data=data, replace=request.replace)
-        made = await self._changed(request.filesystem, path, ask)
+        made = await self._changed(request.filesystem, ask, path)
         return pb.WriteFileResponse(file=convert.file_message(made))
+
+    async def TouchFile(self, request: pb.TouchFileRequest, _context: object) -> pb.TouchFileResponse:
+        path = convert.inner_path_of("path", request.path)
+        ask = partial(acting.touch, path=path, now=time.time_ns())
+        made = await self._changed(request.filesystem, ask, path)
+        return pb.TouchFileResponse(file=convert.file_message(made))
 
     async def BeginUpload(self, request: pb.BeginUploadRequest, _context: object) -> pb.BeginUploadResponse:
         path, size = convert.inner_path_of("path", request.path), request.size
         mount = await self._mount(request.filesystem, write=True)
-        begun = await self._places.ask(mount, path, lambda backend: acting.begin(backend, path, size))
+        begun = await self._places.ask(mount, [path], lambda backend: acting.begin(backend, path, size))
         upload = pb.Upload(id=begun.id, part_size=begun.part_size, most_parts=begun.most_parts)
         return pb.BeginUploadResponse(upload=upload)
 
@@ -114,25 +120,25 @@ class FileManagerServicer(file_manager_pb2_grpc.FileManagerServiceServicer):
     async def FinishUpload(self, request: pb.FinishUploadRequest, _context: object) -> pb.FinishUploadResponse:
         upload, parts = convert.upload_of(request.path, request.upload_id), convert.parts_in(request.parts)
         ask = partial(acting.finish, upload=upload, parts=parts, replace=request.replace)
-        made = await self._changed(request.filesystem, upload.path, ask)
+        made = await self._changed(request.filesystem, ask, upload.path)
         return pb.FinishUploadResponse(file=convert.file_message(made))
 
     async def DropUpload(self, request: pb.DropUploadRequest, _context: object) -> pb.DropUploadResponse:
         upload = convert.upload_of(request.path, request.upload_id)
         mount = await self._mount(request.filesystem, write=True)
-        await self._places.ask(mount, upload.path, lambda backend: backend.drop(upload))
+        await self._places.ask(mount, [upload.path], lambda backend: backend.drop(upload))
         return pb.DropUploadResponse()
 
     async def _looked(self, filesystem: fs_pb2.FilesystemKey, path: str, ask: Callable[[Backend], T]) -> T:
-        return await self._places.ask(await self._mount(filesystem, write=False), path, ask)
+        return await self._places.ask(await self._mount(filesystem, write=False), [path], ask)
 
-    async def _changed(self, filesystem: fs_pb2.FilesystemKey, path: str, ask: Callable[[Backend], T]) -> T:
+    async def _changed(self, filesystem: fs_pb2.FilesystemKey, ask: Callable[[Backend], T], *paths: str) -> T:
         """What a change gives. It is on record before it is done: nobody changes files and leaves no trace."""
         mount, call = await self._mount(filesystem, write=True), current_call()
         if not call.principal.acting_service:
             async with self._database.change() as change:
                 change.audit(audit_entry(call, f"filesystem/{mount.filesystem.id}", ""))
-        return await self._places.ask(mount, path, ask)
+        return await self._places.ask(mount, paths, ask)
 
     async def _mount(self, filesystem: fs_pb2.FilesystemKey, *, write: bool) -> Mount:
         caller, key = current_call().principal, key_of(filesystem)
