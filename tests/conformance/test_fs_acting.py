@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pf_backends.entries import Kind
+from pf_backends.entries import Kind, Upload
 from pf_backends.port import Backend
 from pf_fs.manager import acting
 
@@ -90,7 +90,7 @@ def test_a_nothing_is_touched_into_being_and_a_file_keeps_its_bytes(backend: Bac
 def test_a_large_file_comes_in_parts(backend: Backend) -> None:
     body = bytes(range(256)) * 24_000
     begun = acting.begin(backend, "large", len(body))
-    upload = acting.Upload("large", begun.id, 0)
+    upload = Upload("large", begun.id, 0)
     starts = range(0, len(body), begun.part_size) if begun.part_size > 1 else [0]
     size = begun.part_size if begun.part_size > 1 else len(body)
     parts = [acting.send(backend, upload, number, body[start : start + size]) for number, start in enumerate(starts, 1)]
