@@ -31,6 +31,7 @@ def wrong(kind: Kind, properties: dict[str, str]) -> dict[str, str]:
         (Kind.HDFS, {"user": "hdfs", "group": "x", "blockSize": "134217728", "replication": "3"}),
         (Kind.HDFS, {"dfs.namenode.address": "nn1:8020,nn2:8020", "kerberos.kdc": "kdc:88", "keytab.data": "AAAA"}),
         (Kind.SFTP, {"user": "alice", "password": "x"}),
+        (Kind.SFTP, {"user": "alice", "privateKey": "-----BEGIN OPENSSH PRIVATE KEY-----\nx", "hostKey": "SHA256:x"}),
         (Kind.AFS, {"username": "alice", "password": "x"}),
     ],
 )
@@ -63,6 +64,7 @@ def test_those_of_the_original_are_taken(kind: Kind, properties: dict[str, str])
         (Kind.HDFS, {"dfs.namenode.address": "nn1:8020,"}, "dfs.namenode.address"),
         (Kind.HDFS, {"keytab.data": "nonsense!"}, "keytab.data"),
         (Kind.SFTP, {"password": "x"}, "user"),
+        (Kind.SFTP, {"user": "a", "privateKey": "~/.ssh/id_rsa"}, "privateKey"),
         (Kind.SFTP, {"user": "a", "x" * 5000: "y"}, "x" * 80),
     ],
 )
@@ -76,7 +78,7 @@ def test_secrets_are_parted_from_the_rest() -> None:
         Kind.S3: ["secretKey", "sessionToken"],
         Kind.BOS: ["secretKey", "sessionToken"],
         Kind.HDFS: ["keytab.data"],
-        Kind.SFTP: ["password"],
+        Kind.SFTP: ["password", "privateKey"],
         Kind.AFS: ["password"],
     }
 

@@ -75,6 +75,11 @@ def certificates(value: str) -> str:
     return "" if plain and len(value) <= 16 * LONGEST else f"must be certificates in PEM, at most {16 * LONGEST} bytes"
 
 
+def private_key(value: str) -> str:
+    plain = value.isascii() and "PRIVATE KEY-----" in value and "\0" not in value
+    return "" if plain and len(value) <= 16 * LONGEST else "must be a private key in PEM, or as OpenSSH writes it"
+
+
 _OBJECTS = {
     "endpoint": Property(endpoint),
     "region": Property(text(64)),
@@ -107,9 +112,14 @@ PROPERTIES: Mapping[Kind, Mapping[str, Property]] = {
         "keytab.data": Property(coded, secret=True),
         "data.transfer.protection": Property(text(64)),
     },
-    Kind.SFTP: {"user": Property(text()), "password": Property(text(LONGEST), secret=True)},
+    Kind.SFTP: {
+        "user": Property(text()),
+        "password": Property(text(LONGEST), secret=True),
+        "privateKey": Property(private_key, secret=True),
+        "hostKey": Property(text(LONGEST)),
+    },
 }
-"""The names are those of the original; what is not here is refused."""
+"""The names are those of the original, and a few more; what is not here is refused."""
 _NEEDED = {
     Kind.S3: ("endpoint",),
     Kind.BOS: ("endpoint",),
