@@ -65,6 +65,7 @@ def hits() -> list[Figure]:
         file = cache.open(key("hits"), 64 * MIB)
         file.fill(0, os.urandom(64 * MIB))
         raw = file.fix()
+        _each(64, lambda place: os.pread(raw, MIB, place * MIB))
         places = [place * 4096 % (63 * MIB) for place in range(0, 50_000 * 97, 97)]
         ours = timed(lambda: [file.read(place, 4096) for place in places])
         bare = timed(lambda: [os.pread(raw, 4096, place) for place in places])

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pf_fuse.pages.evicting import found, unlink
 from pf_fuse.pages.folder import Folder
 from pf_fuse.pages.keys import PAGE
-from pf_fuse.pages.sheets import Sheet, decode, seal
-from pf_fuse.pages.stored import FLAGS, SHEET, attribute, locked
+from pf_fuse.pages.sheets import Sheet, decode
+from pf_fuse.pages.stored import FLAGS, SHEET, attribute, damaged, locked
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +72,7 @@ def _sheet(descriptor: int, path: str) -> Sheet | None:
 
 def _sound(descriptor: int, sheet: Sheet) -> int | None:
     """Bytes that are there, if all are as they were written."""
-    size = 0
-    for page, known in enumerate(sheet.seals):
-        if known:
-            data = os.pread(descriptor, min(PAGE, sheet.size - page * PAGE), page * PAGE)
-            if seal(data) != known:
-                return None
-            size += len(data)
-    return size
+    if damaged(descriptor, sheet, 0, len(sheet.seals)):
+        return None
+    there = sum(map(bool, sheet.seals)) * PAGE
+    return there - (-sheet.size % PAGE if sheet.seals and sheet.seals[-1] else 0)

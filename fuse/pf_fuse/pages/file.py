@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from pf_fuse.pages.folder import Folder
 from pf_fuse.pages.keys import PAGE, Extent, Key, pages_of
-from pf_fuse.pages.sheets import seal, seals
+from pf_fuse.pages.sheets import seals
 from pf_fuse.pages.stored import NEW, UNKNOWN, State, Stored
 
 BLOCK = 4096
@@ -213,14 +213,14 @@ class CachedFile:
         if stored is None or self._folder is None or self._there.find(0, first, last) >= 0:
             return False
         with self._folder.blamed():
-            for page in range(first, last):
-                if not self._checked[page]:
-                    data = os.pread(stored.descriptor, min(PAGE, self.size - page * PAGE), page * PAGE)
-                    if seal(data) != stored.sheet.seals[page] or not data:
-                        self._distrust(page, page + 1)
-                        return False
-                    self._checked[page] = 1
-            return True
+            bad = stored.damaged(first, last)
+            for page in bad:
+                self._distrust(page, page + 1)
+            with self._lock:
+                # Somebody else may have found one bad meanwhile, whose seal is gone then.
+                if self._there.find(0, first, last) < 0:
+                    self._checked[first:last] = b"\1" * (last - first)
+                    return True
         return False
 
     def _distrust(self, first: int, last: int) -> None:

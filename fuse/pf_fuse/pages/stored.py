@@ -11,12 +11,13 @@ import contextlib
 import errno
 import fcntl
 import os
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pf_fuse.pages.keys import Key
-from pf_fuse.pages.sheets import SEAL, Sheet, decode, head, new_sheet
+from pf_fuse.pages.keys import PAGE, Key
+from pf_fuse.pages.sheets import SEAL, Sheet, decode, head, new_sheet, seal
 
 ATTRIBUTE = "user.paddleflow.sheet"
 ATTRIBUTE_BYTES = 2048
@@ -32,6 +33,8 @@ NO_ATTRIBUTE = frozenset({errno.ENODATA, errno.ENOTSUP})
 LARGE = 1024 * 1024
 """Bytes from which on it pays to write without a copy: small files are better in the kernel's cache, too."""
 SECTOR = 4096
+AT_ONCE = 8
+"""Pages that are read at once to be checked: disks are slow with less."""
 NOT_THROUGH = frozenset({errno.EINVAL, errno.ENOENT, errno.ENOTSUP})
 
 
@@ -85,13 +88,16 @@ class Stored:
 
     def keep(self, first: int, seals: Sequence[int]) -> None:
         """Pages from the first one on are there, and were written before; those whose seal is 0 are there no more."""
-        for page, seal in enumerate(seals, first):
-            self.sheet.seals[page] = seal
+        self.sheet.seals[first : first + len(seals)] = array("I", seals)
         if self.sheet_descriptor < 0:
             os.setxattr(self.descriptor, ATTRIBUTE, self.head + self.sheet.seals.tobytes())
             return
         changed = self.sheet.seals[first : first + len(seals)].tobytes()
         os.pwrite(self.sheet_descriptor, changed, len(self.head) + SEAL * first)
+
+    def damaged(self, first: int, last: int) -> list[int]:
+        """Which of these pages have seals and are not what was sealed."""
+        return damaged(self.descriptor, self.sheet, first, last)
 
     def share(self) -> None:
         """It is whole: others may read it, and nobody writes to it any more."""
@@ -235,3 +241,16 @@ def attribute(descriptor: int) -> bytes | None:
         if error.errno in NO_ATTRIBUTE:
             return None
         raise
+
+
+def damaged(descriptor: int, sheet: Sheet, first: int, last: int) -> list[int]:
+    """Which of some pages that follow one another have seals and are not what was sealed."""
+    found = []
+    for begin in range(first, last, AT_ONCE):
+        until = min(begin + AT_ONCE, last)
+        data = memoryview(os.pread(descriptor, (until - begin) * PAGE, begin * PAGE))
+        for page in range(begin, until):
+            part = data[(page - begin) * PAGE : min((page - begin + 1) * PAGE, sheet.size - begin * PAGE)]
+            if sheet.seals[page] and (not part or seal(part) != sheet.seals[page]):
+                found.append(page)
+    return found
