@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -337,6 +338,20 @@ def test_files_are_spread_over_folders_and_found_there(tmp_path: Path) -> None:
     later.look()
     assert all(folder.files > 5 for folder in later.stats().folders)
     later.end()
+
+
+def test_many_threads_fill_an_empty_cache_at_once(cache: PageCache, folder: Path) -> None:
+    def work(number: int) -> None:
+        for each in range(100):
+            filled(cache, KEY._replace(path=f"{number} {each}"), DATA[:1000])
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert cache.stats().folders[0].trouble == ""
+    assert len(stored(folder)) == 800
 
 
 def test_a_check_tells_what_there_is_and_removes_what_is_wrong(cache: PageCache, folder: Path) -> None:

@@ -100,19 +100,16 @@ class PageCache:
 
     def close(self, file: CachedFile) -> None:
         """Whoever opened it needs it no more."""
-        now = self._now()
+        file.touch(self._now())
         with self._lock:
             file.pins -= 1
             if file.pins:
                 return
             file.rest()
-            if file.complete and file.fd >= 0 and self._files.get(file.name) is file:
-                file.touch(now)
-                self._idle[file.name] = file
-                while len(self._idle) > self._descriptors:
-                    self._end(self._idle.popitem(last=False)[1])
-            else:
-                self._end(file)
+            gone = self._rests(file)
+        # Where a disk is waited for with the lock held, everybody waits.
+        for each in gone:
+            self._end(each)
 
     def drop(self, key: Key) -> None:
         """Forgets a file; who has it open may go on."""
@@ -121,8 +118,9 @@ class PageCache:
             file = self._files.pop(name, None)
             if file:
                 file.dropped = True
-                if self._idle.pop(name, None):
-                    self._end(file)
+            idle = self._idle.pop(name, None)
+        if idle:
+            self._end(idle)
         for folder in self._usable():
             with folder.blamed():
                 unlink(folder.file(name))
@@ -158,24 +156,39 @@ class PageCache:
 
     def _rest(self) -> None:
         with self._lock:
-            while self._idle:
-                self._end(self._idle.popitem()[1])
+            gone = [self._forgotten(file) for file in self._idle.values()]
+            self._idle.clear()
+        for each in gone:
+            self._end(each)
 
     def _let_go(self, name: str) -> None:
         with self._lock:
             file = self._idle.pop(name, None)
             if file:
-                self._end(file)
+                self._forgotten(file)
+        if file:
+            self._end(file)
 
-    def _end(self, file: CachedFile) -> None:
-        """Closes a file; the caller holds the lock."""
+    def _rests(self, file: CachedFile) -> list[CachedFile]:
+        """Nobody has it open: what is to be closed for that. The caller holds the lock."""
+        if not file.complete or file.fd < 0 or self._files.get(file.name) is not file:
+            return [self._forgotten(file)]
+        self._idle[file.name] = file
+        many = len(self._idle) - self._descriptors
+        return [self._forgotten(self._idle.popitem(last=False)[1]) for _ in range(many)]
+
+    def _forgotten(self, file: CachedFile) -> CachedFile:
         if self._files.get(file.name) is file:
             del self._files[file.name]
-            if state := file.state:
+        return file
+
+    def _end(self, file: CachedFile) -> None:
+        state = file.detach()
+        with self._lock:
+            if state:
                 self._known[file.name] = state
-                while len(self._known) > KNOWN:
-                    self._known.popitem(last=False)
-        file.detach()
+            if len(self._known) > KNOWN:
+                self._known.popitem(last=False)
 
     def _usable(self) -> list[Folder]:
         return [folder for folder in self._folders if folder.usable()]

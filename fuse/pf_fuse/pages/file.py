@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pf_fuse.pages.folder import Folder
 from pf_fuse.pages.keys import PAGE, Extent, Key, pages_of
 from pf_fuse.pages.sheets import seals
-from pf_fuse.pages.stored import NEW, UNKNOWN, State, Stored
+from pf_fuse.pages.stored import NEW, UNKNOWN, State, Stored, known_by
 
 BLOCK = 4096
 """Bytes that disks give out at once."""
@@ -47,6 +47,7 @@ class CachedFile:
         self.key, self.size, self.name = key, size, name
         self.pins = 1
         self.touched = 0
+        """When its use was noted last."""
         self.dropped = False
         """It is no longer what is found by its name."""
         self.complete = not size
@@ -80,14 +81,6 @@ class CachedFile:
     def bad(self) -> int:
         """How many pages were not as they were written."""
         return self._bad
-
-    @property
-    def state(self) -> State | None:
-        """By which it is known again as checked."""
-        if self._stored is None or not self.checked:
-            return None
-        info = os.fstat(self._stored.descriptor)
-        return State(info.st_ino, info.st_mtime_ns)
 
     def read(self, offset: int, size: int) -> bytes | None:
         """Bytes, fewer only at the end of the file; None if not all of them are there."""
@@ -148,20 +141,23 @@ class CachedFile:
 
     def touch(self, now: int) -> None:
         """It was used at this time, in nanoseconds since 1970: what was not used for the longest time goes first."""
-        if self._stored and self._folder and now - self.touched > TOUCHED:
+        if now - self.touched > TOUCHED:
             self.touched = now
-            with self._folder.blamed():
-                os.utime(self._stored.descriptor, ns=(now, os.fstat(self._stored.descriptor).st_mtime_ns))
+            if self._stored and self._folder:
+                with self._folder.blamed():
+                    os.utime(self._stored.descriptor, ns=(now, os.fstat(self._stored.descriptor).st_mtime_ns))
 
-    def detach(self) -> None:
-        """Lets go of the file on the disk. Nobody may be reading."""
+    def detach(self) -> State | None:
+        """Lets go of the file on the disk. Nobody may be reading. Says by what it is known again if it was checked."""
         stored, self._stored = self._stored, None
+        state = known_by(stored.descriptor) if stored and self.checked else None
         self._fixed = False
         self.complete = not self.size
         self._there = bytearray(len(self._there))
         self._checked = bytearray(len(self._there))
         if stored:
             stored.close()
+        return state
 
     def _take(self, stored: Stored | None, known: State | None = None) -> bool:
         """True if there is one."""

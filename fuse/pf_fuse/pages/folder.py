@@ -122,7 +122,9 @@ class Folder:
             try:
                 return make(path, key, size, attributes=self._attributes)
             except FileNotFoundError:
-                os.mkdir(os.path.dirname(path), PRIVATE)
+                # Another thread, or process, may be faster.
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(os.path.dirname(path), PRIVATE)
                 return make(path, key, size, attributes=self._attributes)
         return None
 

@@ -50,6 +50,11 @@ NEW = State(0, 1)
 """Of a file that was made just now."""
 
 
+def known_by(descriptor: int) -> State:
+    info = os.fstat(descriptor)
+    return State(info.st_ino, info.st_mtime_ns)
+
+
 @dataclass(slots=True)
 class Stored:
     """A cached file that is open, and locked."""
