@@ -87,18 +87,21 @@ class Folder:
         self._failed: tuple[float, OSError] | None = None
         self._attributes = False
         self.bounds = Bounds(0, 0, 0)
+        self._beginning = threading.Lock()
         self._begun = False
+        """It is there, and known."""
 
     def usable(self) -> bool:
         """False while it is left alone."""
-        if self._failed:
-            if self._clock() < self._failed[0] + AGAIN:
-                return False
-            self._failed, self._begun = None, False
-        if not self._begun:
-            self._begun = True
-            with self.blamed():
-                self._begin()
+        if self._begun and not self._failed:
+            return True
+        with self._beginning:
+            if self._failed and self._clock() >= self._failed[0] + AGAIN:
+                self._failed, self._begun = None, False
+            if not self._begun and not self._failed:
+                with self.blamed():
+                    self._begin()
+                    self._begun = True
         return self._failed is None
 
     def blamed(self) -> Blame:
