@@ -25,3 +25,15 @@ async def fs_site(fs_process: FsProcess) -> AsyncIterator[FsSite]:
     """The running service, as root and others call it."""
     async with opened_fs_site(fs_process) as opened:
         yield opened
+
+
+@pytest.fixture
+async def far_site(queue_process: QueueProcess) -> AsyncIterator[FsSite]:
+    """The service as users have it, which may call servers of this machine."""
+    process = FsProcess(queue_process, real=True)
+    process.start()
+    try:
+        async with opened_fs_site(process) as opened:
+            yield opened
+    finally:
+        process.remove()

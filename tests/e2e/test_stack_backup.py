@@ -76,6 +76,13 @@ def test_what_was_there_is_there_again_with_its_passwords_and_its_installation(s
         client.queues.create(Queue("came-later", max={"cpu": 2000}))
 
 
+def test_the_keys_of_all_services_come_with_it(stack: Stack, restored: Stack) -> None:
+    for name in ("signing.pem", "credential.key", "filesystems.keys"):
+        key = restored.data / "keys" / name
+        assert key.read_bytes() == (stack.data / "keys" / name).read_bytes()
+        assert stat.S_IMODE(key.stat().st_mode) == 0o600
+
+
 def test_a_watcher_of_the_old_stack_is_told_to_start_over(restored: Stack, backup: Backup) -> None:
     with restored.connect() as client:
         items = client.queues.watch(resume_token=backup.later_token)

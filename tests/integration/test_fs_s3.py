@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -13,25 +12,11 @@ from paddleflow.fs.v1 import file_manager_pb2 as pb
 from paddleflow.fs.v1 import fs_pb2, link_pb2
 from paddleflow.problems import FileExists, FileNotFound, FileUnusable, LinkNotPossible, ServerUnusable
 from support.file_uploads import CHUNK, send_part
-from support.fs_process import FsProcess
-from support.fs_site import FsSite, Member, named, opened_fs_site
-from support.queue_process import QueueProcess
+from support.fs_site import FsSite, Member, named
 from support.s3_servers import BUCKET, KEYS, S3Server
 
 DATA = named("data")
 PART = 5 << 20
-
-
-@pytest.fixture
-async def s3_site(queue_process: QueueProcess) -> AsyncIterator[FsSite]:
-    """The service as users have it; servers of this machine are allowed."""
-    process = FsProcess(queue_process, real=True)
-    process.start()
-    try:
-        async with opened_fs_site(process) as opened:
-            yield opened
-    finally:
-        process.remove()
 
 
 def properties(server: S3Server, **others: str) -> dict[str, str]:
@@ -67,10 +52,10 @@ async def upload(member: Member, path: str, body: bytes) -> pb.File:
     return made
 
 
-async def test_files_of_a_bucket_come_and_go(s3_site: FsSite, seaweed_server: S3Server) -> None:
-    alice = await s3_site.add_user("alice")
-    head = (await s3_site.root(event_pb2.GetEventHeadRequest())).head
-    await create(alice, f"s3://{BUCKET}/{s3_site.tag}", properties(seaweed_server))
+async def test_files_of_a_bucket_come_and_go(far_site: FsSite, seaweed_server: S3Server) -> None:
+    alice = await far_site.add_user("alice")
+    head = (await far_site.root(event_pb2.GetEventHeadRequest())).head
+    await create(alice, f"s3://{BUCKET}/{far_site.tag}", properties(seaweed_server))
     await alice.call(pb.MakeFolderRequest(filesystem=DATA, path="a/b"))
     await write(alice, "a/b/file", b"hello")
     with pytest.raises(FileExists):
@@ -93,25 +78,25 @@ async def test_files_of_a_bucket_come_and_go(s3_site: FsSite, seaweed_server: S3
     assert await listed(alice) == ["copy", "moved"]
     with pytest.raises(FileNotFound):
         await listed(alice, path="a")
-    events = await s3_site.root(event_pb2.ListEventsRequest(after=head))
+    events = await far_site.root(event_pb2.ListEventsRequest(after=head))
     assert KEYS.secret.encode() not in events.SerializeToString()
-    assert KEYS.secret not in s3_site.process.log
+    assert KEYS.secret not in far_site.process.log
 
 
-async def test_what_the_store_says_is_told(s3_site: FsSite, seaweed_server: S3Server) -> None:
-    alice = await s3_site.add_user("alice")
+async def test_what_the_store_says_is_told(far_site: FsSite, seaweed_server: S3Server) -> None:
+    alice = await far_site.add_user("alice")
     with pytest.raises(ServerUnusable, match=r"s3://no-such-bucket"):
         await create(alice, "s3://no-such-bucket", properties(seaweed_server))
     with pytest.raises(ServerUnusable, match=r"cannot be used: .+"):
         await create(alice, f"s3://{BUCKET}", properties(seaweed_server, secretKey="wrong-one-of-alice"))
     with pytest.raises(ServerUnusable):
         await create(alice, f"s3://{BUCKET}", properties(seaweed_server, endpoint="http://127.0.0.1:1"))
-    assert "wrong-one-of-alice" not in s3_site.process.log
+    assert "wrong-one-of-alice" not in far_site.process.log
 
 
-async def test_a_link_shows_the_files_of_another_place(s3_site: FsSite, seaweed_server: S3Server) -> None:
-    alice = await s3_site.add_user("alice")
-    await create(alice, f"s3://{BUCKET}/{s3_site.tag}", properties(seaweed_server))
+async def test_a_link_shows_the_files_of_another_place(far_site: FsSite, seaweed_server: S3Server) -> None:
+    alice = await far_site.add_user("alice")
+    await create(alice, f"s3://{BUCKET}/{far_site.tag}", properties(seaweed_server))
     (alice.folder / "far").mkdir()
     (alice.folder / "far" / "inner").write_text("from the machine")
     await write(alice, "here", b"from the store")
