@@ -40,6 +40,8 @@ class Surroundings:
     """Where keys come from that have expired."""
     folder: str = ""
     """Where the machine has mounted what is of a kind that machines mount."""
+    read_only: bool = False
+    """Nothing is to be written, not even to find out what the place can do."""
     deadline: float = 60.0
     """Seconds for a call."""
 
@@ -125,6 +127,7 @@ def _objects(
         keys=_keys(found),
         ca=_certificates(found),
         verify=not found.flag("insecureSkipVerify", default=False),
+        read_only=surroundings.read_only,
         acl=_header(found, "acl"),
         reach=surroundings.reach,
         deadline=surroundings.deadline,

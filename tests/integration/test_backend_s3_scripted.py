@@ -66,6 +66,8 @@ def test_a_store_that_ignores_conditions_is_found_out() -> None:
         return Told(body=kept.get(asked.key, b""), headers={"etag": f'"{hash(kept.get(asked.key))}"'})
 
     with scripted(script) as backend:
+        first = backend.put("a", b"zero", condition=Condition(absent=True))
+        backend.remove("a", condition=Condition(version=first.version))
         backend.check()
         assert not backend.capabilities.conditional
         assert kept == {}
@@ -86,6 +88,18 @@ def test_who_may_only_read_finds_nothing_out_and_harms_nothing() -> None:
         assert not backend.capabilities.conditional
         with pytest.raises(PermissionError, match="AccessDenied"):
             backend.put("a", b"")
+
+
+def test_who_only_reads_writes_nothing_to_find_out() -> None:
+    asked: list[str] = []
+
+    def script(request: Asked) -> Told:
+        asked.append(request.method)
+        return page("")
+
+    with scripted(script, read_only=True) as backend:
+        backend.check()
+    assert asked == ["GET"]
 
 
 def test_keys_that_have_expired_are_renewed_once_for_all() -> None:
@@ -130,8 +144,10 @@ def test_keys_that_have_expired_are_renewed_once_for_all() -> None:
     ],
 )
 def test_what_a_store_refuses_is_told_in_its_own_words(told: Told, words: str) -> None:
-    with scripted(lambda asked: told) as backend, pytest.raises(OSError, match=words.replace(".", r"\.")):
-        backend.check()
+    with scripted(lambda asked: told) as backend:
+        with pytest.raises(OSError, match=words.replace(".", r"\.")) as refused:
+            backend.check()
+        assert refused.value.filename in ("", backend.address)
 
 
 def test_a_clock_that_is_wrong_is_put_right() -> None:

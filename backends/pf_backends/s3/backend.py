@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import secrets
 import ssl
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace as changed_in
 
@@ -47,22 +48,25 @@ class S3Backend:
             most=settings.connections,
         )
         self._caller = Caller(settings, pool, renew)
-        self._honoured = Honoured()
+        self._guard = threading.Lock()
+        self._seen: Honoured | None = None
         self._acl = {"x-amz-acl": settings.acl} if settings.acl else {}
 
     @property
     def capabilities(self) -> Capabilities:
-        """Whether conditions are honoured is known after `check`."""
-        return changed_in(_CAPABILITIES, conditional=self._honoured.puts and self._honoured.uploads)
+        """Whether conditions are honoured is known after `check`, or the first write with one."""
+        seen = self._seen or Honoured()
+        return changed_in(_CAPABILITIES, conditional=seen.puts and seen.uploads)
 
     @property
     def address(self) -> str:
         return self._settings.address
 
     def check(self) -> None:
-        """Also finds out what the store does about conditions, if it may be written to."""
+        """Also finds out, by a write if that is allowed, what the store does about conditions."""
         listing.first_below(self._caller, self._keys, ROOT)
-        self._honoured = probed(self._caller, self._keys)
+        if not self._settings.read_only:
+            self._honoured()
 
     def close(self) -> None:
         self._caller.close()
@@ -106,7 +110,7 @@ class S3Backend:
         return uploads.send(self._caller, self._keys, upload, number, body)
 
     def finish(self, upload: Upload, parts: Sequence[Part], *, condition: Condition = ANYTHING) -> Entry:
-        if not self._honoured.uploads:
+        if condition != ANYTHING and not self._honoured().uploads:
             self._require(upload.path, condition)
         return uploads.finish(self._caller, self._keys, upload, parts, condition)
 
@@ -186,6 +190,13 @@ class S3Backend:
     def space(self) -> Space | None:
         return None
 
+    def _honoured(self) -> Honoured:
+        """What the store does about conditions, found out once."""
+        with self._guard:
+            if self._seen is None:
+                self._seen = probed(self._caller, self._keys)
+            return self._seen
+
     def _folder(self, path: str) -> Entry:
         """A folder that there is, by its marker or by what lies below it."""
         if not listing.first_below(self._caller, self._keys, path):
@@ -199,7 +210,7 @@ class S3Backend:
 
     def _written(self, path: str, body: memoryview | bytes, headers: Mapping[str, str], condition: Condition) -> str:
         """The version that was written."""
-        if not self._honoured.puts:
+        if condition != ANYTHING and not self._honoured().puts:
             self._require(path, condition)
         conditions = condition_headers(condition)
         mark = secrets.token_hex(16)

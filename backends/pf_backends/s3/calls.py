@@ -95,7 +95,7 @@ class Caller:
             try:
                 answer = self._pool.exchange(self._request(ask, keys), attempts.deadline)
             except Unreachable as error:
-                attempts.again(ask.path, self._why(ask, error))
+                attempts.again(self._place(ask), self._why(ask, error))
                 continue
             if answer.successful or answer.status in ask.allowed:
                 return answer
@@ -105,10 +105,14 @@ class Caller:
         """What a copy names its source by."""
         return path_text(f"/{self._settings.bucket}/{key}")
 
+    def _place(self, ask: Ask) -> str:
+        """What a failure is told against."""
+        return ask.path or self._settings.address
+
     def _why(self, ask: Ask, error: Unreachable) -> str:
         """What went wrong, if it may go better another time; else it is raised."""
         if self._closed:
-            raise unreachable(ask.path, "the backend was closed")
+            raise unreachable(self._place(ask), "the backend was closed")
         if not isinstance(error, Broken):
             return error.strerror or str(error)
         if error.count and ask.into is not None:
@@ -122,13 +126,13 @@ class Caller:
     def _judge(self, ask: Ask, answer: Answer, keys: Keys | None, attempts: Attempts) -> None:
         """Returns when it should be tried again."""
         code = code_of(answer)
-        found = refusal(ask.path, answer, keys)
+        found = refusal(self._place(ask), answer, keys)
         why = without_secrets(found.strerror or "", keys)
         # What has no body does not tell that keys have expired.
         expired = code in EXPIRED or (ask.method == "HEAD" and answer.status in (400, 403))
         mended = (expired and self._renewed(keys)) or (code == SKEWED and self._adjusted(answer))
         if mended or is_passing(answer, code):
-            attempts.again(ask.path, why, _asked_pause(answer))
+            attempts.again(self._place(ask), why, _asked_pause(answer))
         else:
             raise found
 

@@ -42,6 +42,8 @@ class S3Settings:
     """Certificates to trust in place of those that the machine trusts, in PEM."""
     verify: bool = True
     """The certificate of the endpoint is looked at."""
+    read_only: bool = False
+    """Nothing is ever written, not even to find out what the store does about conditions."""
     acl: str = ""
     """The rights on what is written, by one of the names that the store knows."""
     reach: Reach = ANYWHERE

@@ -140,13 +140,17 @@ class Pool:
         return known[1]
 
     def _kept(self, connection: Connection) -> None:
-        connection.idle_since = time.monotonic()
+        now = connection.idle_since = time.monotonic()
         with self._guard:
             self._busy.discard(connection)
+            superfluous = connection
             if not self._closed:
                 self._idle.append(connection)
-                return
-        connection.close()
+                # Those that were used last are used again; one after another the others go.
+                if now - self._idle[0].idle_since < _KEPT:
+                    return
+                superfluous = self._idle.pop(0)
+        superfluous.close()
 
     def _gone(self, connection: Connection) -> None:
         with self._guard:
