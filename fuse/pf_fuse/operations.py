@@ -239,4 +239,5 @@ class Operations(Protocol):
     def getlk(self, node: int, lock: Lock) -> Answer[Lock | None]:
         """One that is in the way, or None."""
 
-    def setlk(self, node: int, lock: Lock, wait: bool) -> Answer[None]: ...
+    def setlk(self, node: int, lock: Lock, wait: bool) -> Answer[None]:
+        """The future of one that waits is cancelled when the program gives up; that of no other operation ever is."""

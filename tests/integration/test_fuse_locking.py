@@ -17,6 +17,7 @@ from fixtures_fuse import Mirrored, MirrorMounts
 from pf_fuse.kernel.features import LOCKS
 from pf_fuse.operations import Reach
 from support.fuse_mounts import MirrorMount
+from support.waiting import until
 
 HOLD = """
 import fcntl, sys
@@ -162,6 +163,33 @@ def test_a_read_that_has_no_answer_ends_with_a_signal(
     assert reader.wait(5) == -signal.SIGTERM
     assert mount.statistics()["waiting"] == 0
     assert mount.statistics()["figures"]["read"]["failed"] == {str(errno.EINTR): 1}
+
+
+STAT = """
+import os, sys
+print("asks", flush=True)
+os.stat(sys.argv[1])
+"""
+
+
+async def test_what_nobody_waits_for_any_more_is_taken_back(
+    mirror_mounts: MirrorMounts, started: list[subprocess.Popen[str]]
+) -> None:
+    mount = mirror_mounts()
+    for name, text in (("slowly-found", STAT), ("opens-slowly", READ)):
+        (mount.root / name).write_bytes(b"text")
+        other = program(text, mount.place / name)
+        started.append(other)
+        await until(lambda: mount.statistics()["waiting"] == 1)
+        other.send_signal(signal.SIGTERM)
+        assert other.wait(5) == -signal.SIGTERM
+        assert mount.statistics()["waiting"] == 0
+    failed = mount.statistics()["figures"]
+    assert failed["lookup"]["failed"] == failed["open"]["failed"] == {str(errno.EINTR): 1}
+    (mount.root / "slowly-found").unlink()
+    await until(lambda: mount.statistics()["opened"] == 0)
+    await until(lambda: len(mount.statistics()["told"]) <= 1)
+    assert mount.end() == ""
 
 
 def test_a_read_into_the_cache_is_given_up_by_a_signal_that_ends_the_program(

@@ -14,11 +14,13 @@ import pytest
 
 from fixtures_fuse import MirrorMounts
 from pf_fuse.kernel import mounting
+from pf_fuse.kernel.features import USUAL, TooOld
 from pf_fuse.kernel.fusermount import HelperFailed, mount_by_helper, unmount_by_helper
 from pf_fuse.kernel.mounting import (
     KIND,
     CannotMount,
     MountOptions,
+    begin_mount,
     close_mount,
     mounted_at,
     read_ahead_of,
@@ -167,6 +169,13 @@ def test_a_mount_that_does_not_answer_is_not_waited_for(
         assert refused.value.errno == errno.EBUSY
     finally:
         mount.process.send_signal(signal.SIGCONT)
+
+
+def test_a_kernel_that_is_too_old_leaves_no_mount(tmp_path: Path) -> None:
+    (tmp_path / "place").mkdir()
+    with pytest.raises(TooOld, match=r"7\.27"):
+        begin_mount(tmp_path / "place", MountOptions(), USUAL, 27)
+    assert mounted_at(str(tmp_path / "place")) is None
 
 
 def test_a_link_to_a_folder_is_mounted_at_what_it_leads_to(mirror_mounts: MirrorMounts, tmp_path: Path) -> None:

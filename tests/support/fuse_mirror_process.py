@@ -16,14 +16,19 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from pf_fuse.kernel.backing import OwnRegistry
 from pf_fuse.kernel.features import LINUX, LOCKS, USUAL, Feature
 from pf_fuse.kernel.mounting import MountOptions, begin_mount
 from pf_fuse.kernel.transport import Transport
-from pf_fuse.operations import TOP, Answer, Attributes, Bytes, Caller, Kernel, Known, Named, Operations, Reach
+from pf_fuse.operations import TOP, Answer, Attributes, Bytes, Caller, Kernel, Known, Named, Opened, Operations, Reach
 from support.fuse_mirror import Manners, Mirror
 
+T = TypeVar("T")
+
+SLOWLY = 0.6
+"""Seconds."""
 MADE_UP = 1 << 40
 """Nodes above this one are those of files that are only listed."""
 
@@ -69,7 +74,16 @@ class Troublesome(Mirror):
             return failed(OSError(int(name[12:]), "as asked for"))
         if name.startswith(b"ask-"):
             return self._ask(name)
+        if name.startswith(b"slowly-"):
+            return later(SLOWLY, self._told(self._path(folder, name)))
         return super().lookup(caller, folder, name)
+
+    def open(self, caller: Caller, node: int, flags: int) -> Answer[Opened]:
+        opened = super().open(caller, node, flags)
+        if os.path.basename(self._paths[node]) == b"opens-slowly":
+            assert not isinstance(opened, Future)
+            return later(SLOWLY, opened)
+        return opened
 
     def read(self, node: int, offset: int, size: int) -> Answer[Bytes]:
         name = os.path.basename(self._paths[node])
@@ -118,7 +132,8 @@ class Troublesome(Mirror):
     def _write_statistics(self, kernel: Transport, name: str) -> None:
         found = {name: asdict(figure) for name, figure in kernel.figures.now().items()}
         told = {str(node): count for node, count in self.told.items()}
-        text = json.dumps({"figures": found, "told": told, "waiting": kernel.waiting})
+        opened = self._opened.total()
+        text = json.dumps({"figures": found, "told": told, "opened": opened, "waiting": kernel.waiting})
         Path(os.fsdecode(self._root)).with_name(name).write_text(text)
 
 
@@ -186,9 +201,10 @@ def failed(failure: Exception) -> Future[Known]:
     return future
 
 
-def later(seconds: float, data: Bytes) -> Future[Bytes]:
-    future: Future[Bytes] = Future()
-    threading.Timer(seconds, future.set_result, (data,)).start()
+def later(seconds: float, answer: T) -> Future[T]:
+    future: Future[T] = Future()
+    # Whoever asked may have given up meanwhile.
+    threading.Timer(seconds, lambda: future.cancelled() or future.set_result(answer)).start()
     return future
 
 

@@ -42,7 +42,7 @@ INTERRUPTIBLE = {
     Ask.READDIR,
     Ask.READDIRPLUS,
 }
-"""What changes nothing may be given up at any time. All else only if it has not begun."""
+"""What changes nothing may be given up at any time: its answer is taken back when it comes."""
 
 
 def error_number(failure: BaseException) -> int:
@@ -97,18 +97,16 @@ class Replies:
         parked = self._parked.get(unique)
         if parked is None:
             return
-        if parked.ask not in INTERRUPTIBLE:
-            if parked.ask == Ask.SETLKW:
-                parked.future.cancel()
-        elif self._parked.pop(unique, None) is not None:
+        if parked.ask == Ask.SETLKW:
             parked.future.cancel()
+        elif parked.ask in INTERRUPTIBLE and self._parked.pop(unique, None) is not None:
             self._finish(parked, b"", errno.EINTR)
 
     def give_up(self) -> None:
         """Nobody waits any more."""
         for unique in list(self._parked):
             parked = self._parked.pop(unique, None)
-            if parked is not None:
+            if parked is not None and parked.ask == Ask.SETLKW:
                 parked.future.cancel()
 
     def _done(self, parked: Parked[T], future: Future[T]) -> None:
