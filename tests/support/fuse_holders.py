@@ -61,6 +61,13 @@ class Holding:
         os.kill(client.pid, signal.SIGKILL)
         return self.served(count + 1).begun - begun
 
+    def says(self, text: str) -> None:
+        """Waits for it."""
+        deadline = time.monotonic() + PATIENCE
+        while text not in self.errors:
+            assert time.monotonic() < deadline, self.errors
+            time.sleep(0.005)
+
     @property
     def errors(self) -> str:
         return Path(f"{self.root}.errors").read_text()

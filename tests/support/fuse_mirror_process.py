@@ -203,8 +203,7 @@ def failed(failure: Exception) -> Future[Known]:
 
 def later(seconds: float, answer: T) -> Future[T]:
     future: Future[T] = Future()
-    # Whoever asked may have given up meanwhile.
-    threading.Timer(seconds, lambda: future.cancelled() or future.set_result(answer)).start()
+    threading.Timer(seconds, future.set_result, (answer,)).start()
     return future
 
 
