@@ -6,6 +6,7 @@ import random
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -347,6 +348,17 @@ def test_an_entry_of_another_file_is_no_answer(place: FakePlace, make: Make) -> 
     with pytest.raises(Changed):
         read(file, 0, 10)
     file.close()
+
+
+def test_what_has_no_version_is_not_kept(place: FakePlace, make: Make) -> None:
+    fetcher = make()
+    for each in range(3):
+        entry = place.put("large", content(each, 2 * MIB))
+        file = fetcher.open(replace(entry, version=""))
+        assert read(file, 0, 100) == content(each, 2 * MIB)[:100]
+        assert file.whole() is None
+        file.close()
+        wait_until(lambda: fetcher.stats().open == 0)
 
 
 def test_memory_is_given_back_at_the_end_of_a_file(place: FakePlace, make: Make, cache: PageCache) -> None:

@@ -171,7 +171,9 @@ class Fetcher:
             known = self._readings.get(key)
             if known and known.entry.size == entry.size:
                 return self._held(known, key, opens)
-        made = Reading(common, entry, key, common.cache.open(key, entry.size))
+        # Bytes of which nobody can tell later whether they are the same are kept nowhere.
+        file = common.cache.open(key, entry.size) if entry.version else CachedFile(key, "", entry.size, None)
+        made = Reading(common, entry, key, file)
         with common.lock:
             known = self._readings.setdefault(key, made)
             if known is made or known.entry.size != entry.size:

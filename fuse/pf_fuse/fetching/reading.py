@@ -70,7 +70,7 @@ class Reading:
     @property
     def worth_keeping(self) -> bool:
         """There is something of it in memory that is not on a disk."""
-        return bool(self.blocks) and self.file.fd < 0 and not self.error
+        return bool(self.blocks) and self.file.fd < 0 and not self.error and bool(self.entry.version)
 
     @property
     def unused(self) -> bool:
