@@ -350,12 +350,13 @@ def test_an_entry_of_another_file_is_no_answer(place: FakePlace, make: Make) -> 
     file.close()
 
 
-def test_what_has_no_version_is_not_kept(place: FakePlace, make: Make) -> None:
+@pytest.mark.parametrize("size", [5000, 2 * MIB])
+def test_what_has_no_version_is_not_kept(place: FakePlace, make: Make, size: int) -> None:
     fetcher = make()
     for each in range(3):
-        entry = place.put("large", content(each, 2 * MIB))
+        entry = place.put("file", content(each, size))
         file = fetcher.open(replace(entry, version=""))
-        assert read(file, 0, 100) == content(each, 2 * MIB)[:100]
+        assert read(file, 0, 100) == content(each, size)[:100]
         assert file.whole() is None
         file.close()
         wait_until(lambda: fetcher.stats().open == 0)

@@ -81,7 +81,7 @@ class Work:
     def _whole(self, fetch: Fetch) -> Block | None:
         """All of a small file, with one request."""
         entry, common = fetch.reading.entry, self._common
-        if not self._room(fetch, lambda: common.memory.claim(entry.size, urgent=bool(fetch.waits))):
+        if self._room(fetch) is None:
             return None
         try:
             return Block(fetch.extent, _whole(common.source, entry), fetch.reading.blocks)
@@ -92,16 +92,9 @@ class Work:
 
     def _part(self, fetch: Fetch) -> Block | None:
         entry, extent, common = fetch.reading.entry, fetch.extent, self._common
-        buffers: list[bytearray] = []
-
-        def take() -> bool:
-            buffer = common.memory.take(extent.size, urgent=bool(fetch.waits))
-            buffers.extend([buffer] if buffer is not None else [])
-            return buffer is not None
-
-        if not self._room(fetch, take):
+        buffer = self._room(fetch)
+        if buffer is None:
             return None
-        buffer = buffers[0]
         block = Block(extent, buffer, fetch.reading.blocks, at=aligned_at(buffer))
         try:
             _part(common.source, entry, extent, memoryview(buffer)[block.at : block.at + extent.size])
@@ -111,21 +104,29 @@ class Work:
             raise
         return block
 
-    def _room(self, fetch: Fetch, take: Callable[[], bool]) -> bool:
-        """Waits for memory as long as somebody waits for the bytes; false if nobody does, and there is none."""
+    def _room(self, fetch: Fetch) -> bytearray | None:
+        """Waits for memory as long as somebody waits for the bytes; None if nobody does, and there is none."""
         common = self._common
         with common.lock:
             for moment in count(1):
-                if take():
-                    break
+                buffer = self._taken(fetch)
+                if buffer is not None:
+                    common.counts.requests += 1
+                    return buffer
                 if common.turns.ended or not fetch.wanted:
                     self._give_up(fetch)
-                    return False
+                    return None
                 common.freed.wait(MOMENT)
                 if moment * MOMENT >= LONG:
                     common.memory.disown()
-            common.counts.requests += 1
-            return True
+        return None
+
+    def _taken(self, fetch: Fetch) -> bytearray | None:
+        """A buffer, an empty one for a small file whose bytes the backend brings; None if there is no memory now."""
+        memory, urgent = self._common.memory, bool(fetch.waits)
+        if fetch.whole:
+            return bytearray() if memory.claim(fetch.extent.size, urgent=urgent) else None
+        return memory.take(fetch.extent.size, urgent=urgent)
 
     def _give_up(self, fetch: Fetch) -> None:
         """There is no memory for it. The caller holds the lock."""
@@ -171,7 +172,8 @@ def _whole(source: Source, entry: Entry) -> bytes:
         if error.errno == errno.EFBIG:
             raise changed(entry.path, "the file has grown since it was looked at; open it again") from error
         raise
-    if found.version != entry.version or len(data) != entry.size:
+    other = bool(entry.version) and found.version != entry.version
+    if other or len(data) != entry.size:
         raise changed(entry.path, "the file was changed since it was looked at; open it again")
     return data
 
