@@ -35,7 +35,11 @@ def versity_server() -> Iterator[S3Server]:
     server.stop()
 
 
-@pytest.fixture(params=["seaweed", "versity"])
+VERSITY = pytest.param("versity", marks=pytest.mark.timeout(900))
+"""The first test with it builds it."""
+
+
+@pytest.fixture(params=["seaweed", VERSITY])
 def s3_server(request: pytest.FixtureRequest) -> S3Server:
     """One object store after the other."""
     server: S3Server = request.getfixturevalue(f"{request.param}_server")
@@ -50,11 +54,11 @@ def sftp_server() -> Iterator[SftpServer]:
     server.stop()
 
 
-IN_PARTS = ["memory", "memory-objects", "local", "local-plain", "seaweed", "versity"]
+IN_PARTS = ["memory", "memory-objects", "local", "local-plain", "seaweed", VERSITY]
 WHOLE = ["sftp"]
 
 
-@pytest.fixture(params=IN_PARTS + WHOLE)
+@pytest.fixture(params=[*IN_PARTS, *WHOLE])
 def backend(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
     """An empty backend of each kind."""
     with made(request, tmp_path, monkeypatch) as backend:
