@@ -44,7 +44,7 @@ def hold(settings: MountSettings, told: bytes) -> None:
         socket=str(settings.state / _SOCKET),
         command=(sys.executable, "-m", "pf_fuse", "serve"),
         source=settings.source,
-        read_only=settings.read_only,
+        read_only=settings.read_only or settings.dataset,
         wanted=int(USUAL & ~_LOCKS),
     )
     Holder(holder, told).run()

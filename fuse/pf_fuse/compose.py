@@ -20,9 +20,10 @@ from pf_fuse.staging.staged import Stage
 from pf_fuse.staging.uploading import Uploader
 from pf_fuse.vfs.attributes import Look
 from pf_fuse.vfs.changing import Changing
+from pf_fuse.vfs.extras import Extras
 from pf_fuse.vfs.journal import Journal
 from pf_fuse.vfs.looking import Looking
-from pf_fuse.vfs.nodes import Nodes
+from pf_fuse.vfs.nodes import Node, Nodes
 from pf_fuse.vfs.reading import Reading
 from pf_fuse.vfs.sessions import Sessions
 from pf_fuse.vfs.tree import Freshness, Tree
@@ -60,10 +61,12 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
     sessions = Sessions(nodes, fetcher)
     look = Look(settings.uid, settings.gid, time.time_ns(), settings.file_mode, settings.folder_mode)
     looking = Looking(tree, workers, look, backend.space)
-    reading = Reading(tree, sessions, workers)
+    reading = Reading(tree, sessions, workers, unasked=settings.dataset)
     writing = changing = None
-    if not settings.read_only:
+    if not settings.read_only and not settings.dataset:
         writing, changing = _writers(backend, folder, new_name, (tree, looking, sessions, workers))
+
+    extras = Extras(backend, tree, writing.settle if writing else _settled, workers)
 
     def close() -> None:
         workers.shutdown(wait=False, cancel_futures=True)
@@ -71,7 +74,11 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
         cache.end()
         backend.close()
 
-    return Parts(Vfs(looking, reading, sessions, writing, changing, close), tree, cache, fetcher)
+    return Parts(Vfs(looking, reading, sessions, extras, writing, changing, close), tree, cache, fetcher)
+
+
+def _settled(_node: Node) -> None:
+    """Nothing was written."""
 
 
 def _writers(

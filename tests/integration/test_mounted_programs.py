@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from paddleflow.mounted import NotMounted
-from paddleflow.mounting import CannotMount
+from paddleflow.mounting import CannotMount, MountOptions
 from support import fuse_mounts
 from support.mounts import Mount, new_mount
 from support.s3_servers import KEYS, S3Server
@@ -151,6 +151,38 @@ def test_kills_are_noticed_by_nobody_who_reads_and_writes(mount: Mount) -> None:
     for worker in workers:
         worker.join()
     assert not work.wrong
+
+
+def plain_read(path: Path) -> bytes:
+    """Without asking whether it is a terminal, as Python's own files do."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(descriptor, MIB)
+    finally:
+        os.close(descriptor)
+
+
+def test_who_goes_through_a_dataset_again_asks_for_nothing(
+    mount: Mount, seaweed_server: S3Server, tmp_path: Path
+) -> None:
+    (mount.place / "d").mkdir()
+    for number in range(300):
+        (mount.place / "d" / f"{number}").write_bytes(str(number).encode() * 100)
+    url, properties = place_in(seaweed_server, f"mounted-{tmp_path.name}")
+    with new_mount() as dataset:
+        dataset.begin(url, properties, MountOptions(dataset=True))
+
+        def epoch() -> int:
+            for number in range(300):
+                assert plain_read(dataset.place / "d" / f"{number}") == str(number).encode() * 100
+            return sum(each["count"] for each in dataset.stats()["requests"].values())
+
+        first, second = epoch(), epoch()
+        assert second - first < 10
+        with pytest.raises(OSError, match="Read-only"):
+            (dataset.place / "d" / "new").write_bytes(b"")
+        dataset.kill()
+        epoch()
 
 
 def test_secrets_stand_nowhere(mount: Mount) -> None:

@@ -23,6 +23,7 @@ from pf_fuse.staging.staged import Stage
 from pf_fuse.staging.uploading import Uploader
 from pf_fuse.vfs.attributes import Look
 from pf_fuse.vfs.changing import Changing
+from pf_fuse.vfs.extras import Extras
 from pf_fuse.vfs.journal import Journal
 from pf_fuse.vfs.looking import Looking
 from pf_fuse.vfs.nodes import Nodes
@@ -135,7 +136,8 @@ class Site:
                 keeps=backend.capabilities.modes, aside=folder / "aside",
             )  # fmt: skip
             changing = Changing(backend, self.tree, looking, writing, renamer, self.workers)
-        self.vfs = Vfs(looking, reading, sessions, writing, changing, lambda: None)
+        extras = Extras(backend, self.tree, writing.settle if writing else lambda _: None, self.workers)
+        self.vfs = Vfs(looking, reading, sessions, extras, writing, changing, lambda: None)
         self.vfs.begin(PlainKernel())
         self._open: dict[int, int] = {}
 

@@ -283,4 +283,25 @@ def test_a_mount_for_reading_refuses_each_change(backend: MemoryBackend, tmp_pat
         with fails(errno.EROFS):
             change()
     assert site.read("f") == b"old"
+    with fails(errno.ENOTSUP):
+        got(site.vfs.getxattr(site.node("f"), b"security.selinux"))
+    with fails(errno.EROFS):
+        got(site.vfs.setxattr(site.node("f"), b"user.a", b"b", 0))
+    assert got(site.vfs.listxattr(site.node("f"))) == []
     site.die()
+
+
+def test_attributes_of_users_are_kept(site: Site, backend: MemoryBackend) -> None:
+    site.write("f", b"some")
+    node = site.node("f")
+    got(site.vfs.setxattr(node, b"user.colour", b"red", os.XATTR_CREATE))
+    with fails(errno.EEXIST):
+        got(site.vfs.setxattr(node, b"user.colour", b"blue", os.XATTR_CREATE))
+    assert got(site.vfs.getxattr(site.node("f"), b"user.colour")) == b"red"
+    assert got(site.vfs.listxattr(site.node("f"))) == [b"user.colour"]
+    got(site.vfs.removexattr(site.node("f"), b"user.colour"))
+    with fails(errno.ENODATA):
+        got(site.vfs.getxattr(site.node("f"), b"user.colour"))
+    with fails(errno.ENODATA):
+        got(site.vfs.removexattr(site.node("f"), b"user.colour"))
+    assert backend.fetch("f", limit=10)[1] == b"some"

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pf_backends.entries import Entry, Facts, Kind
 from pf_backends.errors import failure
 from pf_backends.port import NO_FACTS, Backend
-from pf_fuse.operations import TOP, Answer, Caller, Changes, Kernel, Known
+from pf_fuse.operations import Answer, Caller, Changes, Kernel, Known
 from pf_fuse.staging.renaming import Renamer
 from pf_fuse.vfs.looking import Looking, text_of
 from pf_fuse.vfs.nodes import Node
@@ -21,7 +21,6 @@ from pf_fuse.vfs.writing import Writing
 
 _NO_REPLACE = 1
 """RENAME_NOREPLACE, of renameat2."""
-_OWN = b"user."
 
 
 class Changing:
@@ -84,26 +83,6 @@ class Changing:
 
     def setattr(self, caller: Caller, node: int, changes: Changes) -> Answer[Known]:  # noqa: ARG002
         return self._later(self._setattr, node, changes)
-
-    def getxattr(self, node: int, name: bytes) -> Answer[bytes]:
-        self._require_own(name)
-        return self._later(self._attribute, self._nodes[node], os.fsdecode(name))
-
-    def listxattr(self, node: int) -> Answer[Sequence[bytes]]:
-        if not self._can.attributes or node == TOP:
-            return []
-        known = self._nodes[node]
-        return self._later(
-            lambda: [os.fsencode(name) for name in self._backend.attributes(known.path).attributes or ()]
-        )
-
-    def setxattr(self, node: int, name: bytes, value: bytes, flags: int) -> Answer[None]:
-        self._require_own(name)
-        return self._later(self._set_attribute, self._nodes[node], os.fsdecode(name), value, flags)
-
-    def removexattr(self, node: int, name: bytes) -> Answer[None]:
-        self._require_own(name)
-        return self._later(self._set_attribute, self._nodes[node], os.fsdecode(name), None, os.XATTR_REPLACE)
 
     def _mkdir(self, folder: Node, name: str, facts: Facts) -> Known:
         path = _below(folder.path, name)
@@ -243,37 +222,6 @@ class Changing:
         mode = changes.mode & 0o7777 if self._can.modes and changes.mode is not None else None
         times = self._can.modes or (node.staged and node.staged.dirty)
         return Facts(modified=changes.modified if times else None, mode=mode, owner=owner)
-
-    def _attribute(self, node: Node, name: str) -> bytes:
-        if node.id == TOP:
-            raise failure(errno.ENODATA, name, "the top has no attributes")
-        value = (self._backend.attributes(node.path).attributes or {}).get(name)
-        if value is None:
-            raise failure(errno.ENODATA, name, "there is no such attribute")
-        return value
-
-    def _set_attribute(self, node: Node, name: str, value: bytes | None, flags: int) -> None:
-        if node.id == TOP:
-            raise failure(errno.EPERM, name, "the top has no attributes")
-        self._writing.settle(node)
-        known = dict(self._backend.attributes(node.path).attributes or {})
-        if flags & os.XATTR_CREATE and name in known:
-            raise failure(errno.EEXIST, name, "there is such an attribute already")
-        if flags & os.XATTR_REPLACE and name not in known:
-            raise failure(errno.ENODATA, name, "there is no such attribute")
-        known.pop(name, None)
-        entry = self._backend.set_facts(node.path, Facts(attributes=known if value is None else {**known, name: value}))
-        with self._lock:
-            if node.folder:
-                self._tree.put(node.folder, node.name, entry)
-
-    def _require_own(self, name: bytes) -> None:
-        """Programs such as ls ask of each file for attributes that nothing here has."""
-        if not self._can.attributes:
-            # The kernel takes that for final, and asks no more.
-            raise failure(errno.ENOSYS, os.fsdecode(name), "attributes cannot be kept here")
-        if not name.startswith(_OWN):
-            raise failure(errno.ENOTSUP, os.fsdecode(name), "attributes of users can be kept here, and no others")
 
 
 def _both(old: Facts, new: Facts) -> Facts:

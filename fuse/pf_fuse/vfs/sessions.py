@@ -11,7 +11,7 @@ again costs no more than to be told of the number.
 from __future__ import annotations
 
 import errno
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from dataclasses import dataclass
 
 from pf_backends.errors import failure
@@ -21,6 +21,8 @@ from pf_fuse.vfs.ports import Content, Contents, Nothing
 
 _SMALL = 1 << 20
 """Bytes of a file that stays registered; its room on the disk is not free as long as it is."""
+_GLANCES = 1024
+"""Files that are read and of which nobody says when they are closed."""
 _READY = 16_384
 """Files that stay registered."""
 
@@ -44,12 +46,18 @@ class Sessions:
         self._sessions: dict[int, Session] = {}
         self._ready: OrderedDict[int, Node] = OrderedDict()
         """Registered, and open by nobody."""
+        self._glances = deque[Node]()
         self._kept: dict[int, str] = {}
         """Which version of files the kernel may have cached."""
         self._kernel: Kernel | None = None
 
     def begin(self, kernel: Kernel) -> None:
         self._kernel = kernel
+
+    @property
+    def unasked(self) -> bool:
+        """True if the kernel does without asking to open files."""
+        return self._kernel is not None and self._kernel.zero_open
 
     def at(self, node: int) -> Session | None:
         return self._sessions.get(node)
@@ -86,6 +94,14 @@ class Sessions:
     def take_up(self, node: Node) -> Session:
         """The session of a file that was open when this process went on with the mount."""
         return self._sessions.get(node.id) or self._first(node)
+
+    def glance(self, node: Node) -> Session:
+        """A session of a file that is opened and closed without asking: it lasts until many others were read."""
+        session = self._sessions[node.id] = Session(node, self._content(node))
+        self._glances.append(node)
+        if len(self._glances) > _GLANCES:
+            self.end(self._glances.popleft())
+        return session
 
     def close(self, node: Node) -> None:
         """Closed once."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pf_backends.errors import failure
 from pf_fuse.operations import Answer, Caller, Changes, Kernel, Known, Lock, Opened
 from pf_fuse.vfs.changing import Changing
+from pf_fuse.vfs.extras import Extras
 from pf_fuse.vfs.looking import Looking
 from pf_fuse.vfs.nodes import Node
 from pf_fuse.vfs.reading import Reading
@@ -26,12 +27,14 @@ class Vfs:
         looking: Looking,
         reading: Reading,
         sessions: Sessions,
+        extras: Extras,
         writing: Writing | None,
         changing: Changing | None,
         close: Callable[[], None],
     ) -> None:
         self._reading = reading
         self._sessions = sessions
+        self._extras = extras
         self._written = writing
         self._changed = changing
         self._close = close
@@ -44,6 +47,8 @@ class Vfs:
         self.statfs = looking.statfs
         self.read = reading.read
         self.lseek = reading.lseek
+        self.getxattr = extras.getxattr
+        self.listxattr = extras.listxattr
 
     def begin(self, kernel: Kernel) -> None:
         self._sessions.begin(kernel)
@@ -104,7 +109,10 @@ class Vfs:
         return self._writing.write(node, offset, data)
 
     def flush(self, node: int, owner: int) -> Answer[None]:  # noqa: ARG002
-        return self._written.flush(node) if self._written else None
+        if self._written is None:
+            # The kernel takes that for final, and asks no more.
+            raise failure(errno.ENOSYS, "", "nothing is written here")
+        return self._written.flush(node)
 
     def fsync(self, node: int, data_only: bool) -> Answer[None]:  # noqa: ARG002
         return self._written.flush(node) if self._written else None
@@ -119,23 +127,23 @@ class Vfs:
     def copy_range(self, node: int, offset: int, target: int, target_offset: int, length: int) -> Answer[int]:  # noqa: ARG002
         raise failure(errno.ENOSYS, "", "the kernel copies by reading and writing")
 
-    def getxattr(self, node: int, name: bytes) -> Answer[bytes]:
-        return self._changing.getxattr(node, name)
-
     def setxattr(self, node: int, name: bytes, value: bytes, flags: int) -> Answer[None]:
-        return self._changing.setxattr(node, name, value, flags)
-
-    def listxattr(self, node: int) -> Answer[Sequence[bytes]]:
-        return self._changing.listxattr(node)
+        self._require_writable()
+        return self._extras.setxattr(node, name, value, flags)
 
     def removexattr(self, node: int, name: bytes) -> Answer[None]:
-        return self._changing.removexattr(node, name)
+        self._require_writable()
+        return self._extras.removexattr(node, name)
 
     def getlk(self, node: int, lock: Lock) -> Answer[Lock | None]:  # noqa: ARG002
         raise _by_kernel()
 
     def setlk(self, node: int, lock: Lock, wait: bool) -> Answer[None]:  # noqa: ARG002
         raise _by_kernel()
+
+    def _require_writable(self) -> None:
+        if self._changed is None:
+            raise _read_only()
 
     @property
     def _writing(self) -> Writing:

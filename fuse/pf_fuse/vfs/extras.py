@@ -1,0 +1,81 @@
+"""Extended attributes."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+
+from pf_backends.entries import Facts
+from pf_backends.errors import failure
+from pf_backends.port import Backend
+from pf_fuse.operations import TOP, Answer
+from pf_fuse.vfs.nodes import Node
+from pf_fuse.vfs.tree import Tree
+
+_OWN = b"user."
+
+
+class Extras:
+    """The operations on extended attributes, those of users; the top has none."""
+
+    def __init__(self, backend: Backend, tree: Tree, settle: Callable[[Node], None], workers: Executor) -> None:
+        """`settle`: has the backend have all that was written to a file."""
+        self._backend = backend
+        self._tree = tree
+        self._nodes = tree.nodes
+        self._settle = settle
+        self._later = workers.submit
+        self._kept = backend.capabilities.attributes
+
+    def getxattr(self, node: int, name: bytes) -> Answer[bytes]:
+        self._require_own(name)
+        return self._later(self._get, self._nodes[node], os.fsdecode(name))
+
+    def listxattr(self, node: int) -> Answer[Sequence[bytes]]:
+        if not self._kept or node == TOP:
+            return []
+        return self._later(self._list, self._nodes[node])
+
+    def setxattr(self, node: int, name: bytes, value: bytes, flags: int) -> Answer[None]:
+        self._require_own(name)
+        return self._later(self._set, self._nodes[node], os.fsdecode(name), value, flags)
+
+    def removexattr(self, node: int, name: bytes) -> Answer[None]:
+        self._require_own(name)
+        return self._later(self._set, self._nodes[node], os.fsdecode(name), None, os.XATTR_REPLACE)
+
+    def _get(self, node: Node, name: str) -> bytes:
+        if node.id == TOP:
+            raise failure(errno.ENODATA, name, "the top has no attributes")
+        value = (self._backend.attributes(node.path).attributes or {}).get(name)
+        if value is None:
+            raise failure(errno.ENODATA, name, "there is no such attribute")
+        return value
+
+    def _list(self, node: Node) -> Sequence[bytes]:
+        return [os.fsencode(name) for name in self._backend.attributes(node.path).attributes or ()]
+
+    def _set(self, node: Node, name: str, value: bytes | None, flags: int) -> None:
+        if node.id == TOP:
+            raise failure(errno.EPERM, name, "the top has no attributes")
+        self._settle(node)
+        known = dict(self._backend.attributes(node.path).attributes or {})
+        if flags & os.XATTR_CREATE and name in known:
+            raise failure(errno.EEXIST, name, "there is such an attribute already")
+        if flags & os.XATTR_REPLACE and name not in known:
+            raise failure(errno.ENODATA, name, "there is no such attribute")
+        known.pop(name, None)
+        entry = self._backend.set_facts(node.path, Facts(attributes=known if value is None else {**known, name: value}))
+        with self._tree.lock:
+            if node.folder:
+                self._tree.put(node.folder, node.name, entry)
+
+    def _require_own(self, name: bytes) -> None:
+        """Programs such as ls ask of each file for attributes that nothing here has."""
+        if not self._kept:
+            # The kernel takes that for final, and asks no more.
+            raise failure(errno.ENOSYS, os.fsdecode(name), "attributes cannot be kept here")
+        if not name.startswith(_OWN):
+            raise failure(errno.ENOTSUP, os.fsdecode(name), "attributes of users can be kept here, and no others")
