@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from grpc import aio
 
+from paddleflow.aio.filesystems import ASKING
 from paddleflow.aio.pages import every
 from paddleflow.aio.session import Session
 from paddleflow.fs.v1 import file_manager_pb2 as pb
@@ -37,7 +38,7 @@ class Files:
     async def stat(self, name: str, path: str, *, owner: str = "") -> FileInfo:
         """What lies at a path. Raises FileNotFound."""
         request = build(pb.StatFileRequest, filesystem=filesystem_key(name, owner), path=path)
-        return file_from_wire((await self._session.call(self._stub.StatFile, request)).file)
+        return file_from_wire((await self._session.call(self._stub.StatFile, request, patience=ASKING)).file)
 
     def list(
         self, name: str, path: str = "", *, owner: str = "", recursive: bool = False, pattern: str = ""
@@ -68,7 +69,7 @@ class Files:
             page_size=size,
             page_token=token,
         )
-        reply = await self._session.call(self._stub.ListFiles, request)
+        reply = await self._session.call(self._stub.ListFiles, request, patience=ASKING)
         return Page([file_from_wire(each) for each in reply.files], reply.next_page_token)
 
     async def read(
@@ -83,7 +84,7 @@ class Files:
             length=length,
             version=version,
         )
-        reply = await self._session.call(self._stub.ReadFile, request)
+        reply = await self._session.call(self._stub.ReadFile, request, patience=ASKING)
         if zlib.crc32(reply.data) != reply.crc32:
             raise FileChanged(f"a piece of {path!r} was changed on the way; try again")
         return bytes(reply.data)
@@ -91,12 +92,12 @@ class Files:
     async def make_folder(self, name: str, path: str, *, owner: str = "") -> None:
         """Makes a folder and those above it that are missing."""
         request = build(pb.MakeFolderRequest, filesystem=filesystem_key(name, owner), path=path)
-        await self._session.call(self._stub.MakeFolder, request)
+        await self._session.call(self._stub.MakeFolder, request, patience=ASKING)
 
     async def remove(self, name: str, path: str, *, owner: str = "", recursive: bool = False) -> FileRemoval:
         """Removes a file or a folder, as much as one call does: repeat it while it says that more is left."""
         request = build(pb.RemoveFileRequest, filesystem=filesystem_key(name, owner), path=path, recursive=recursive)
-        reply = await self._session.call(self._stub.RemoveFile, request)
+        reply = await self._session.call(self._stub.RemoveFile, request, patience=ASKING)
         return FileRemoval(reply.removed, reply.pending)
 
     async def rename(self, name: str, path: str, target: str, *, owner: str = "", replace: bool = False) -> None:
@@ -104,14 +105,14 @@ class Files:
         request = build(
             pb.RenameFileRequest, filesystem=filesystem_key(name, owner), path=path, target=target, replace=replace
         )
-        await self._session.call(self._stub.RenameFile, request)
+        await self._session.call(self._stub.RenameFile, request, patience=ASKING)
 
     async def copy(self, name: str, path: str, target: str, *, owner: str = "", replace: bool = False) -> FileInfo:
         """Copies a file inside of a filesystem, where the place does that by itself."""
         request = build(
             pb.CopyFileRequest, filesystem=filesystem_key(name, owner), path=path, target=target, replace=replace
         )
-        return file_from_wire((await self._session.call(self._stub.CopyFile, request)).file)
+        return file_from_wire((await self._session.call(self._stub.CopyFile, request, patience=ASKING)).file)
 
     async def write(self, name: str, path: str, data: bytes, *, owner: str = "", replace: bool = False) -> FileInfo:
         """Writes a file of at most 2 MiB at once. Raises FileExists."""
@@ -123,17 +124,17 @@ class Files:
             crc32=zlib.crc32(data),
             replace=replace,
         )
-        return file_from_wire((await self._session.call(self._stub.WriteFile, request)).file)
+        return file_from_wire((await self._session.call(self._stub.WriteFile, request, patience=ASKING)).file)
 
     async def touch(self, name: str, path: str, *, owner: str = "") -> FileInfo:
         """Makes an empty file, or says of one that is there that it changed now."""
         request = build(pb.TouchFileRequest, filesystem=filesystem_key(name, owner), path=path)
-        return file_from_wire((await self._session.call(self._stub.TouchFile, request)).file)
+        return file_from_wire((await self._session.call(self._stub.TouchFile, request, patience=ASKING)).file)
 
     async def begin_upload(self, name: str, path: str, size: int, *, owner: str = "") -> FileUpload:
         """Begins to upload a large file in parts."""
         request = build(pb.BeginUploadRequest, filesystem=filesystem_key(name, owner), path=path, size=size)
-        found = (await self._session.call(self._stub.BeginUpload, request)).upload
+        found = (await self._session.call(self._stub.BeginUpload, request, patience=ASKING)).upload
         return FileUpload(found.id, found.part_size, found.most_parts)
 
     async def send_part(
@@ -154,7 +155,7 @@ class Files:
                 crc32=zlib.crc32(piece),
                 last=offset + len(piece) == len(body),
             )
-            reply = await self._session.call(self._stub.SendChunk, request)
+            reply = await self._session.call(self._stub.SendChunk, request, patience=ASKING)
             if reply.HasField("part"):
                 return part_from_wire(reply.part)
             offset = reply.next_offset
@@ -178,9 +179,9 @@ class Files:
             parts=[part_to_wire(part) for part in parts],
             replace=replace,
         )
-        return file_from_wire((await self._session.call(self._stub.FinishUpload, request)).file)
+        return file_from_wire((await self._session.call(self._stub.FinishUpload, request, patience=ASKING)).file)
 
     async def drop_upload(self, name: str, path: str, upload_id: str, *, owner: str = "") -> None:
         """Forgets an upload and its parts."""
         request = build(pb.DropUploadRequest, filesystem=filesystem_key(name, owner), path=path, upload_id=upload_id)
-        await self._session.call(self._stub.DropUpload, request)
+        await self._session.call(self._stub.DropUpload, request, patience=ASKING)

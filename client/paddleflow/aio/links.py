@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from grpc import aio
 
+from paddleflow.aio.filesystems import ASKING
 from paddleflow.aio.session import Session
 from paddleflow.fs.v1 import link_pb2, link_pb2_grpc
 from paddleflow.models.mounts import FilesystemLink
@@ -24,7 +25,7 @@ class FilesystemLinks:
     async def create(self, name: str, link: FilesystemLink, *, owner: str = "", request_id: str = "") -> FilesystemLink:
         """Adds a link to a filesystem; returns it as the server completed it."""
         request = build(link_pb2.CreateLinkRequest, filesystem=filesystem_key(name, owner), link=link_to_wire(link))
-        reply = await self._session.change(self._stub.CreateLink, request, request_id)
+        reply = await self._session.change(self._stub.CreateLink, request, request_id, patience=ASKING)
         return link_from_wire(reply.link)
 
     async def get(self, name: str, path: str, *, owner: str = "") -> FilesystemLink:

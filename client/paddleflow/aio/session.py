@@ -76,21 +76,26 @@ class Session:
             self.connection.token_cache.write(made.secret, made.token.expire_time.timestamp())
         return made
 
-    async def call(self, method: aio.UnaryUnaryMultiCallable[Q, R], request: Q) -> R:
-        """One call; logs in if that has not happened, or if the token is refused."""
+    async def call(self, method: aio.UnaryUnaryMultiCallable[Q, R], request: Q, *, patience: float = 0.0) -> R:
+        """One call; logs in if that has not happened, or if the token is refused.
+
+        It may take as many seconds as the connection allows, or as this call takes by its nature.
+        """
         secret = await self._token()
         try:
-            return await self._send(method, request, secret)
+            return await self._send(method, request, secret, patience)
         except REFUSED:
             if not self.can_log_in:
                 raise
             self.forget(secret)
-        return await self._send(method, request, await self._token())
+        return await self._send(method, request, await self._token(), patience)
 
-    async def change(self, method: aio.UnaryUnaryMultiCallable[M, R], request: M, request_id: str) -> R:
+    async def change(
+        self, method: aio.UnaryUnaryMultiCallable[M, R], request: M, request_id: str, *, patience: float = 0.0
+    ) -> R:
         """One call that changes something, under an id that makes it safe to send again; empty: under a new id."""
         request.request_id = request_id or uuid.uuid4().hex
-        return await self.call(method, request)
+        return await self.call(method, request, patience=patience)
 
     async def change_password(
         self,
@@ -144,13 +149,16 @@ class Session:
                 await self.log_in()
             return self._secret
 
-    async def _send(self, method: aio.UnaryUnaryMultiCallable[Q, R], request: Q, secret: str) -> R:
+    async def _send(
+        self, method: aio.UnaryUnaryMultiCallable[Q, R], request: Q, secret: str, patience: float = 0.0
+    ) -> R:
+        timeout = max(self.connection.timeout, patience)
         try:
-            return await method(request, timeout=self.connection.timeout, metadata=_metadata(secret))
+            return await method(request, timeout=timeout, metadata=_metadata(secret))
         except grpc.RpcError as error:
-            raise self._problem(error, request) from error
+            raise self._problem(error, request, timeout) from error
 
-    def _problem(self, error: grpc.RpcError, request: object) -> Problem:
+    def _problem(self, error: grpc.RpcError, request: object, timeout: float = 0.0) -> Problem:
         failure, service = cast("Failure", error), _service_of(request)
         problem, address = problem_of(failure), self.connection.address_of(service)
         if failure.code() is grpc.StatusCode.UNIMPLEMENTED:
@@ -158,7 +166,7 @@ class Session:
         if type(problem) is Unavailable:
             return Unavailable(f"no answer from {address}: {problem.message}", retry_after=problem.retry_after)
         if problem.message == CORE_DEADLINE:
-            return DeadlineExceeded(f"no answer from {address} within {self.connection.timeout:g} s")
+            return DeadlineExceeded(f"no answer from {address} within {timeout or self.connection.timeout:g} s")
         return problem
 
 

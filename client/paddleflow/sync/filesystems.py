@@ -34,6 +34,9 @@ from paddleflow.wire.filesystems import (
 )
 from paddleflow.wire.mounts import mount_from_wire
 
+ASKING = 29.0
+"""Seconds for calls in which the service asks servers far away: as long as it lets any call last."""
+
 
 class Filesystems:
     """Names for files that lie elsewhere. A name without an owner is the caller's own filesystem."""
@@ -45,7 +48,7 @@ class Filesystems:
     def create(self, filesystem: Filesystem, *, request_id: str = "") -> Filesystem:
         """Adds a filesystem; returns it as the server completed it."""
         request = build(fs_pb2.CreateFilesystemRequest, filesystem=filesystem_to_wire(filesystem))
-        reply = self._session.change(self._stub.CreateFilesystem, request, request_id)
+        reply = self._session.change(self._stub.CreateFilesystem, request, request_id, patience=ASKING)
         return filesystem_from_wire(reply.filesystem)
 
     def get(self, name: str, *, owner: str = "") -> Filesystem:
@@ -82,7 +85,7 @@ class Filesystems:
         """Changes these properties, secrets among them; None takes one away. Others stay as they are."""
         changed, mask = filesystem_changes_to_wire(name, owner, etag, properties)
         request = build(fs_pb2.UpdateFilesystemRequest, filesystem=changed, update_mask=mask)
-        reply = self._session.change(self._stub.UpdateFilesystem, request, request_id)
+        reply = self._session.change(self._stub.UpdateFilesystem, request, request_id, patience=ASKING)
         return filesystem_from_wire(reply.filesystem)
 
     def describe_mount(

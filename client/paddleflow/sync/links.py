@@ -9,6 +9,7 @@ import grpc
 
 from paddleflow.fs.v1 import link_pb2, link_pb2_grpc
 from paddleflow.models.mounts import FilesystemLink
+from paddleflow.sync.filesystems import ASKING
 from paddleflow.sync.session import Session
 from paddleflow.wire.base import build
 from paddleflow.wire.filesystems import filesystem_key
@@ -25,7 +26,7 @@ class FilesystemLinks:
     def create(self, name: str, link: FilesystemLink, *, owner: str = "", request_id: str = "") -> FilesystemLink:
         """Adds a link to a filesystem; returns it as the server completed it."""
         request = build(link_pb2.CreateLinkRequest, filesystem=filesystem_key(name, owner), link=link_to_wire(link))
-        reply = self._session.change(self._stub.CreateLink, request, request_id)
+        reply = self._session.change(self._stub.CreateLink, request, request_id, patience=ASKING)
         return link_from_wire(reply.link)
 
     def get(self, name: str, path: str, *, owner: str = "") -> FilesystemLink:

@@ -43,19 +43,11 @@ class Chunks:
 
     def add(self, key: PartKey, offset: int, data: bytes) -> int:
         """Keeps a piece if it is the next one of its part; where the next one begins."""
-        if offset == 0:
+        try:
+            return self._add(key, offset, data)
+        except OSError as error:
             self.forget(key)
-            self._make_room(key)
-            self._parts[key] = _Growing(tempfile.TemporaryFile(), 0, 0.0)  # noqa: SIM115 - kept until it is forgotten
-        growing = self._parts.get(key)
-        if growing is None:
-            return 0
-        if offset == growing.size:
-            growing.file.write(data)
-            growing.size += len(data)
-        growing.touched = self._clock.monotonic()
-        self._parts.move_to_end(key)
-        return growing.size
+            raise Overloaded(f"there is no room for parts: {error.strerror}; try again", retry_after=5.0) from None
 
     def whole(self, key: PartKey) -> bytes:
         """All pieces of a part, which is kept until it is forgotten."""
@@ -67,6 +59,21 @@ class Chunks:
         if growing := self._parts.pop(key, None):
             growing.file.close()
 
+    def _add(self, key: PartKey, offset: int, data: bytes) -> int:
+        if offset == 0:
+            self.forget(key)
+            self._make_room(key)
+            file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - kept until it is forgotten
+            self._parts[key] = _Growing(file, 0, 0.0)
+        growing = self._parts.get(key)
+        if growing is None:
+            return 0
+        if offset == growing.size:
+            growing.size += _written(growing.file, data)
+        growing.touched = self._clock.monotonic()
+        self._parts.move_to_end(key)
+        return growing.size
+
     def _make_room(self, key: PartKey) -> None:
         now = self._clock.monotonic()
         for old in [each for each, growing in self._parts.items() if now - growing.touched > IDLE]:
@@ -74,3 +81,11 @@ class Chunks:
         of_user = sum(each.user == key.user for each in self._parts)
         if len(self._parts) >= MOST or of_user >= MOST_OF_USER:
             raise Overloaded("too many parts are being sent at once; try again", retry_after=1.0)
+
+
+def _written(file: IO[bytes], data: bytes) -> int:
+    """A full disk takes a part of the data first, and refuses the rest."""
+    view = memoryview(data)
+    while view:
+        view = view[file.write(view) :]
+    return len(data)
