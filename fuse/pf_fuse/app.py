@@ -70,7 +70,8 @@ def serve(settings: MountSettings) -> None:
         transport.serve(held.resumed)
     finally:
         control.end()
-        held.holder.ended()
+    # Not after a fault: then another process serves the mount.
+    held.holder.ended()
 
 
 def _opened(settings: MountSettings) -> Backend:
