@@ -52,11 +52,6 @@ class OpenFile:
         self._fetcher = fetcher
         self._reading = reading
 
-    @property
-    def file(self) -> CachedFile:
-        """What of it is on the disk."""
-        return self._reading.file
-
     def read(self, offset: int, size: int) -> Answer[Bytes]:
         """As many bytes as are asked for, fewer only at the end; ESTALE if the backend has another version by now."""
         return self._reading.read(offset, size)

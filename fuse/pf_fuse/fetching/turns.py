@@ -100,12 +100,9 @@ class Turns:
         if self.waiting > self._idle:
             self._hire()
 
-    def end(self) -> list[Fetch]:
-        """Nobody is served any more; tells who waited."""
+    def end(self) -> None:
+        """Nobody is served any more."""
         self.ended = True
-        left = [*self._wanted, *self._ahead]
-        for turns in (self._wanted, self._ahead):
+        for turns in (self._wanted, self._ahead, self._later):
             turns.clear()
-        self._later.clear()
         self._changed.notify_all()
-        return left

@@ -38,8 +38,3 @@ class Extent(NamedTuple):
 def pages_of(size: int) -> int:
     """How many pages a file of this size has."""
     return -(-size // PAGE)
-
-
-def aligned(offset: int, length: int, size: int) -> Extent:
-    """The whole pages, within a file of this size, that these bytes lie in."""
-    return Extent(offset - offset % PAGE, min(size, -(-(offset + length) // PAGE) * PAGE))

@@ -54,12 +54,8 @@ def seals(data: memoryview) -> list[int]:
     return [seal(data[start : start + PAGE]) for start in range(0, len(data), PAGE)]
 
 
-def encode(sheet: Sheet) -> bytes:
-    return head(sheet) + sheet.seals.tobytes()
-
-
 def head(sheet: Sheet) -> bytes:
-    """What comes before the seals."""
+    """What comes before the seals. With these it is the sheet, encoded."""
     words = [word.encode("utf-8", "surrogateescape") for word in sheet.key]
     text = b"".join(words)
     begin = -(-(HEAD.size + len(text)) // SEAL) * SEAL
