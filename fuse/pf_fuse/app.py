@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 
 from pf_backends.linked import LinkedBackend
-from pf_backends.opening import open_backend
+from pf_backends.opening import Surroundings, open_backend
 from pf_backends.port import Backend
 from pf_fuse.compose import compose
 from pf_fuse.control import Control
@@ -55,6 +55,9 @@ def serve(settings: MountSettings) -> None:
     begun = time.monotonic()
     held = take(os.environ[SOCKET_VARIABLE])
     backend = _opened(settings)
+    with suppress(OSError):
+        # What it can do is found out by asking. If it does not answer, it is not known to check conditions.
+        backend.check()
     parts = compose(backend, settings, lambda: secrets.token_hex(8))
     transport = Transport(held.device, held.agreement, parts.vfs, held.registry)
     control = Control(settings.state, {"stats": lambda _: stats(transport, parts, begun)})
@@ -76,6 +79,7 @@ def serve(settings: MountSettings) -> None:
 
 def _opened(settings: MountSettings) -> Backend:
     """What is mounted, with the places that are linked into it."""
-    backend = open_backend(settings.url, settings.properties)
-    links = {link.path: open_backend(link.url, link.properties) for link in settings.links}
+    around = Surroundings(read_only=settings.read_only or settings.dataset)
+    backend = open_backend(settings.url, settings.properties, around)
+    links = {link.path: open_backend(link.url, link.properties, around) for link in settings.links}
     return LinkedBackend(backend, links) if links else backend
