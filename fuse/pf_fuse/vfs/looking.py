@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 
 from pf_backends.entries import Kind, Space
 from pf_backends.errors import failure
@@ -93,6 +94,8 @@ class Looking:
         shown = node.shown
         if shown is None or shown[0] is not node.entry:
             shown = node.shown = node.entry, attributes(node.id, node.entry, self._look)
+        if node.nameless:
+            return Known(replace(shown[1], links=0), lasts, lasts)
         return Known(shown[1], lasts, lasts)
 
     def told(self, node: Node) -> Known:

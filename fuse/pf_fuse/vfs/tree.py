@@ -169,6 +169,9 @@ class Tree:
 
     def _now_changed(self, folder: Node, name: str) -> float:
         folder.changed = self._monotonic()
+        if self._backend.capabilities.folders:
+            # Its own times are others now.
+            folder.until = 0.0
         if folder.absent:
             folder.absent.pop(name, None)
         return folder.changed
