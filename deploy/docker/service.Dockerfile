@@ -8,12 +8,12 @@ WORKDIR /src
 # The dependencies change less often than the code, so they are a layer of their own.
 COPY pyproject.toml uv.lock README.md ./
 COPY client/pyproject.toml client/README.md client/
-RUN uv sync --frozen --no-dev --no-install-workspace --extra tracing
+RUN uv sync --frozen --no-dev --no-install-workspace --extra backends --extra tracing
 COPY backends backends
 COPY client client
 COPY fuse fuse
 COPY services services
-RUN uv sync --frozen --no-dev --no-editable --extra tracing
+RUN uv sync --frozen --no-dev --no-editable --extra backends --extra tracing
 
 FROM python:3.13-slim-bookworm
 LABEL org.opencontainers.image.title="PaddleFlow service" org.opencontainers.image.licenses="Apache-2.0"
