@@ -158,6 +158,32 @@ def test_a_removed_file_can_still_be_written_and_read_by_who_has_it_open(site: S
     assert not backend.list("").entries
 
 
+@pytest.mark.parametrize("by", ["removing", "renaming"])
+def test_what_goes_while_it_is_uploaded_does_not_come_back(site: Site, backend: MemoryBackend, by: str) -> None:
+    site.write("other", b"other")
+    node = site.create("f")
+    site.put(node, b"some")
+    begun, go_on = threading.Event(), threading.Event()
+
+    def wait(operation: str, path: str) -> None:
+        if (operation, path) == ("put", "f"):
+            begun.set()
+            assert go_on.wait(10)
+
+    backend.before = wait
+    flushing = site.vfs.flush(node, 1)
+    assert begun.wait(10)
+    threading.Timer(0.2, go_on.set).start()
+    if by == "removing":
+        site.remove("f")
+    else:
+        site.rename("other", "f")
+    got(flushing)
+    site.close(node)
+    left = {entry.path: backend.fetch(entry.path, limit=10)[1] for entry in backend.list("").entries}
+    assert left == ({"other": b"other"} if by == "removing" else {"f": b"other"})
+
+
 def test_large_files_are_uploaded_in_parts(site: Site, backend: MemoryBackend) -> None:
     data = os.urandom(1 << 20) * 20
     node = site.create("large")

@@ -102,14 +102,13 @@ class Changing:
         with self._lock:
             node = self._nodes.child(folder, name)
             only_here = bool(node and node.staged and node.staged.uploaded is None and not node.staged.made_of)
-        try:
-            self._backend.remove(_below(folder.path, name))
-        except FileNotFoundError:
-            if not only_here:
-                raise
+        with self._writing.leaving(node):
+            try:
+                self._backend.remove(_below(folder.path, name))
+            except FileNotFoundError:
+                if not only_here:
+                    raise
         with self._lock:
-            if node:
-                node.unlinked = True
             self._tree.drop(folder, name)
 
     def _rmdir(self, folder: Node, name: str) -> None:
@@ -141,10 +140,13 @@ class Changing:
             source, target = node.path, _below(new_folder.path, new_name)
         if source == target:
             return
-        if node.entry.kind is Kind.FOLDER:
-            self._rename_folder(node, there, source, target)
-        else:
-            self._rename_file(node, there, source, target)
+        with self._lock:
+            replaced = self._nodes.child(new_folder, new_name)
+        with self._writing.leaving(replaced):
+            if node.entry.kind is Kind.FOLDER:
+                self._rename_folder(node, there, source, target)
+            else:
+                self._rename_file(node, there, source, target)
         with self._lock:
             self._moved(node, folder, new_folder, new_name)
 
@@ -173,8 +175,6 @@ class Changing:
     def _moved(self, node: Node, folder: Node, new_folder: Node, new_name: str) -> None:
         """The node goes on under its new name; what had that is there no more. The caller holds the lock."""
         name = node.name
-        if old := self._nodes.child(new_folder, new_name):
-            old.unlinked = True
         self._nodes.move(node, new_folder, new_name)
         for each in (node, *_all_within(node)):
             each.entry = replace(each.entry, path=each.path)

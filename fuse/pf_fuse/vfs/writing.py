@@ -9,8 +9,9 @@ from __future__ import annotations
 import errno
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -130,6 +131,23 @@ class Writing:
             waiting = _waits(node)
         if waiting:
             self._upload(node)
+
+    @contextmanager
+    def leaving(self, node: Node | None) -> Iterator[None]:
+        """What was written to the file needs not be kept if the block succeeds; nothing is uploaded amid it. Blocks."""
+        if node is None:
+            yield
+            return
+        with self._lock:
+            node.unlinked = True
+            upload = node.staged.upload if node.staged else None
+        if upload:
+            upload.exception()
+        try:
+            yield
+        except BaseException:
+            node.unlinked = False
+            raise
 
     def finish(self) -> None:
         """The backend has all that was written. Blocks."""
