@@ -86,18 +86,18 @@ def start(settings: Mapping[str, Any]) -> None:
     reader, writer = os.pipe2(os.O_CLOEXEC)
     with os.fdopen(reader, "rb") as said, log.open("wb") as errors, _in_memory(json.dumps(settings).encode()) as told:
         try:
-            pid = _spawn(program, told, writer, errors.fileno())
+            _spawn(program, told, writer, errors.fileno())
         finally:
             os.close(writer)
         if said.readline() != READY:
-            os.waitpid(pid, 0)
             raise CannotMount(_why(log))
 
 
-def _spawn(program: str, told: int, said: int, errors: int) -> int:
-    """A process of its own session, which goes on when the caller's ends."""
+def _spawn(program: str, told: int, said: int, errors: int) -> None:
+    """A process of its own session, which goes on when the caller's ends, and of which the caller needs not know."""
     streams = [(os.POSIX_SPAWN_DUP2, each, place) for place, each in enumerate((told, said, errors))]
-    return os.posix_spawn(program, [program], os.environ, file_actions=streams, setsid=True)
+    pid = os.posix_spawn(program, [program, "--background"], os.environ, file_actions=streams, setsid=True)
+    os.waitpid(pid, 0)
 
 
 def _source(source: LocalFolder | RemoteFolder) -> Mapping[str, Any]:

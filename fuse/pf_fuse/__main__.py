@@ -1,6 +1,7 @@
 """`pf-fuse`: mounts what the settings say that come in on the standard input, and stays until it is unmounted.
 
-It writes `ready` to the standard output when programs can use the mount. `pf-fuse serve` is for itself.
+It writes `ready` to the standard output when programs can use the mount. `pf-fuse --background` returns at once: it is
+ready, or has failed, when its standard output ends or says so. `pf-fuse serve` is for itself.
 """
 
 from __future__ import annotations
@@ -8,26 +9,30 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Sequence
 
 from pf_fuse.app import hold, serve
 from pf_fuse.settings import read_settings
 
-USAGE = "usage: pf-fuse < SETTINGS\n"
+USAGE = "usage: pf-fuse [--background] < SETTINGS\n"
+_ARGUMENTS: Sequence[list[str]] = ([], ["--background"], ["serve"])
 
 
 def main() -> int:
     """0 when the mount was taken away, 1 if it could not be made or served, 2 if the settings are wrong."""
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s %(message)s", level=logging.INFO)
     arguments = sys.argv[1:]
-    if arguments not in ([], ["serve"]):
+    if arguments not in _ARGUMENTS:
         sys.stderr.write(USAGE)
         return 2
+    if arguments == ["--background"] and os.fork():
+        os._exit(0)
     # Whoever began it may unmount or remove the folder it stood in.
     os.chdir("/")
     told = sys.stdin.buffer.read()
     try:
         settings = read_settings(told)
-        if arguments:
+        if arguments == ["serve"]:
             serve(settings)
         else:
             hold(settings, told)

@@ -110,14 +110,14 @@ returning name, holder, address, fence, expires
 -- Ends the sessions that takers of a lease wait for: $1 is what those run, less than the kB that Postgres tells of it.
 -- A session whose process stands still in the midst of a transaction keeps its locks for as long as the limits of a
 -- transaction let it, and longest of all if it has prepared a statement and not run it. Sessions that wait themselves
--- are takers too, or go on when others are cut.
+-- go on when others are cut, and a taker is done in a moment.
 select pg_terminate_backend(holder.pid)
 from pg_stat_activity as taker
 cross join unnest(pg_blocking_pids(taker.pid)) as blocking
 join pg_stat_activity as holder on holder.pid = blocking
 where taker.application_name = current_setting('application_name') and taker.datname = current_database()
     and taker.wait_event_type = 'Lock' and taker.query = $1::text
-    and holder.wait_event_type is distinct from 'Lock'
+    and holder.wait_event_type is distinct from 'Lock' and holder.query is distinct from $1::text
 
 -- renew_lease --
 update leases set expires = clock_timestamp() + $3::interval, ttl = $3::interval
