@@ -44,7 +44,7 @@ def hold(settings: MountSettings, told: bytes) -> None:
         socket=str(settings.state / _SOCKET),
         command=(sys.executable, "-m", "pf_fuse", "serve"),
         source=settings.source,
-        read_only=settings.read_only or settings.dataset,
+        read_only=not settings.writable,
         wanted=int(USUAL & ~_LOCKS),
     )
     Holder(holder, told).run()
@@ -79,7 +79,7 @@ def serve(settings: MountSettings) -> None:
 
 def _opened(settings: MountSettings) -> Backend:
     """What is mounted, with the places that are linked into it."""
-    around = Surroundings(read_only=settings.read_only or settings.dataset)
+    around = Surroundings(read_only=not settings.writable)
     backend = open_backend(settings.url, settings.properties, around)
     links = {link.path: open_backend(link.url, link.properties, around) for link in settings.links}
     return LinkedBackend(backend, links) if links else backend

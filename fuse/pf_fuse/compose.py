@@ -63,7 +63,7 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
     looking = Looking(tree, workers, look, backend.space)
     reading = Reading(tree, sessions, workers, unasked=settings.dataset)
     writing = changing = None
-    if not settings.read_only and not settings.dataset:
+    if settings.writable:
         writing, changing = _writers(backend, folder, new_name, (tree, looking, sessions, workers))
 
     extras = Extras(backend, tree, writing.settle if writing else _settled, workers)

@@ -55,6 +55,10 @@ class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     source: str = "paddleflow"
     """What `df` shows."""
 
+    @property
+    def writable(self) -> bool:
+        return not self.read_only and not self.dataset
+
     def check(self) -> None:
         """ValueError if it cannot be meant so."""
         if not self.cache.folders:

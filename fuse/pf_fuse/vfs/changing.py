@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from pf_backends.entries import Entry, Facts, Kind
 from pf_backends.errors import failure
+from pf_backends.paths import joined
 from pf_backends.port import NO_FACTS, Backend
 from pf_fuse.operations import Answer, Caller, Changes, Kernel, Known
 from pf_fuse.staging.renaming import Renamer
@@ -85,14 +86,14 @@ class Changing:
         return self._later(self._setattr, node, changes)
 
     def _mkdir(self, folder: Node, name: str, facts: Facts) -> Known:
-        path = _below(folder.path, name)
+        path = joined(folder.path, name)
         self._require_nothing(folder, name)
         entry = self._backend.make_folder(path, facts=facts if self._can.modes else Facts())
         return self._made(folder, name, entry)
 
     def _symlink(self, folder: Node, name: str, target: str) -> Known:
         self._require_nothing(folder, name)
-        return self._made(folder, name, self._backend.make_link(_below(folder.path, name), target))
+        return self._made(folder, name, self._backend.make_link(joined(folder.path, name), target))
 
     def _made(self, folder: Node, name: str, entry: Entry) -> Known:
         with self._lock:
@@ -104,7 +105,7 @@ class Changing:
             only_here = bool(node and node.staged and node.staged.uploaded is None and not node.staged.made_of)
         with self._writing.leaving(node):
             try:
-                self._backend.remove(_below(folder.path, name))
+                self._backend.remove(joined(folder.path, name))
             except FileNotFoundError:
                 if not only_here:
                     raise
@@ -116,7 +117,7 @@ class Changing:
             node = self._nodes.child(folder, name)
             if node and any(each.staged and each.staged.dirty for each in node.within()):
                 raise failure(errno.ENOTEMPTY, name, "there is something in the folder")
-        self._backend.remove_folder(_below(folder.path, name))
+        self._backend.remove_folder(joined(folder.path, name))
         with self._lock:
             self._tree.drop(folder, name)
 
@@ -137,7 +138,7 @@ class Changing:
             raise failure(errno.EEXIST, new_name, "there is something of this name already")
         with self._lock:
             node = self._tree.enter(folder, found.entry, found.until)
-            source, target = node.path, _below(new_folder.path, new_name)
+            source, target = node.path, joined(new_folder.path, new_name)
         if source == target:
             return
         with self._lock:
@@ -243,7 +244,3 @@ def _all_within(node: Node) -> Sequence[Node]:
         found.append(each)
         waiting += each.within()
     return found
-
-
-def _below(folder: str, name: str) -> str:
-    return f"{folder}/{name}" if folder else name

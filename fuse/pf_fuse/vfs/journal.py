@@ -109,9 +109,6 @@ class Journal:
         os.close(self._descriptor)
         self._descriptor = descriptor
 
-    def close(self) -> None:
-        os.close(self._descriptor)
-
     def _framed(self, record: Record) -> bytes:
         data = self._encoder.encode(record)
         return len(data).to_bytes(_LENGTH, "little") + data

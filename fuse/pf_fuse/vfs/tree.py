@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from pf_backends.entries import Entry, Kind
 from pf_backends.errors import failure
+from pf_backends.paths import joined
 from pf_backends.port import Backend
 from pf_fuse.operations import TOP
 from pf_fuse.vfs.listings import Listing
@@ -113,7 +114,7 @@ class Tree:
     def list(self, folder: Node) -> Listing | None:
         """All that is in a folder, from memory or from the backend; None if that is too much. Blocks."""
         with self.lock:
-            if folder.listing and folder.listing.until > self._monotonic():
+            if folder.listing and self.good(folder.listing):
                 return folder.listing
             done = Future[Listing | None]()
             under_way = self._listing.setdefault(folder.id, done)
@@ -195,7 +196,7 @@ class Tree:
 
     def _ask(self, folder: Node, name: str) -> Found:
         with self.lock:
-            path = _below(folder.path, name)
+            path = joined(folder.path, name)
             begun = self._monotonic()
         entry = None
         with suppress(FileNotFoundError, NotADirectoryError):
@@ -269,7 +270,3 @@ class Tree:
             if node.until > until:
                 listing.put(node.entry)
         return listing
-
-
-def _below(folder: str, name: str) -> str:
-    return f"{folder}/{name}" if folder else name

@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from pf_backends.entries import Entry, Facts, Kind
 from pf_backends.errors import failure
+from pf_backends.paths import joined
 from pf_fuse.operations import Answer, Caller, Known, Opened
 from pf_fuse.staging.staged import Staged
 from pf_fuse.staging.uploading import Uploader
@@ -173,7 +174,7 @@ class Writing:
 
     def _new(self, caller: Caller, folder: Node, name: str, mode: int, flags: int) -> Node:
         facts = Facts(mode=mode & 0o7777, owner=(caller.uid, caller.gid)) if self._keeps else Facts()
-        entry = Entry(_below(folder.path, name), Kind.FILE)
+        entry = Entry(joined(folder.path, name), Kind.FILE)
         node = self._tree.put(folder, name, entry, FOREVER)
         staged = self._nodes.stage.begin(only_new=bool(flags & os.O_EXCL), facts=facts)
         self._nodes.begin(node, staged)
@@ -332,7 +333,3 @@ class Writing:
 def _waits(node: Node) -> bool:
     """True if the backend does not have all that was written, and should."""
     return bool(node.staged and node.staged.dirty and not node.unlinked)
-
-
-def _below(folder: str, name: str) -> str:
-    return f"{folder}/{name}" if folder else name
