@@ -21,14 +21,17 @@ async def connection(queue_schema: str) -> AsyncIterator[asyncpg.Connection[asyn
     opened = await asyncpg.connect(queue_schema, server_settings={"search_path": "queue"})
     undone = opened.transaction()
     await undone.start()
-    await opened.execute("delete from queues")
-    await opened.execute(
-        "insert into clusters (name, type, description, endpoint, software_version, source, setting, namespaces,"
-        " status, create_time, update_time) values ('c-sql', 'local', '', '', '', '', '', '{}', 'online', now(), now())"
-    )
-    yield opened
-    await undone.rollback()
-    await opened.close()
+    try:
+        await opened.execute("truncate queues cascade")
+        await opened.execute(
+            "insert into clusters (name, type, description, endpoint, software_version, source, setting, namespaces,"
+            " status, create_time, update_time)"
+            " values ('c-sql', 'local', '', '', '', '', '', '{}', 'online', now(), now())"
+        )
+        yield opened
+    finally:
+        await undone.rollback()
+        await opened.close()
 
 
 @pytest.mark.parametrize("package", ["pf_queue.clusters", "pf_queue.quota"])
