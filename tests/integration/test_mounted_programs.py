@@ -189,6 +189,21 @@ def test_who_goes_through_a_dataset_again_asks_for_nothing(
         epoch()
 
 
+def test_what_was_only_looked_at_in_a_dataset_is_read_right_by_the_next_process(
+    mount: Mount, seaweed_server: S3Server, tmp_path: Path
+) -> None:
+    (mount.place / "d").mkdir()
+    for number in range(20):
+        (mount.place / "d" / f"{number}").write_bytes(str(number).encode() * 100)
+    with new_mount() as dataset:
+        dataset.begin(*place_in(seaweed_server, f"mounted-{tmp_path.name}"), MountOptions(dataset=True))
+        assert all(file.stat().st_size for file in (dataset.place / "d").iterdir())
+        plain_read(dataset.place / "d" / "0")
+        dataset.kill()
+        for number in range(20):
+            assert plain_read(dataset.place / "d" / f"{number}") == str(number).encode() * 100
+
+
 def test_secrets_stand_nowhere(mount: Mount) -> None:
     (mount.place / "f").write_bytes(b"x")
     pid = mount.server()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 
 from pf_backends.errors import failure
 from pf_fuse.operations import Answer, Bytes, Opened
@@ -36,10 +36,15 @@ class Reading:
         return self._later(self._refreshed, known)
 
     def read(self, node: int, offset: int, size: int) -> Answer[Bytes]:
-        session = self._sessions.at(node) or self._taken_up(node)
-        if staged := session.node.staged:
-            return os.pread(staged.descriptor, size, offset)
-        return session.content.read(offset, size)
+        session = self._sessions.at(node)
+        if session is None:
+            with self._lock:
+                known = self._nodes[node]
+                if self._unasked and not self._tree.fresh(known):
+                    # The process before told the kernel of it, and this one knows no more than its name.
+                    return self._later(self._read_refreshed, known, offset, size)
+                session = self._taken_up(known)
+        return _read(session, offset, size)
 
     def release(self, node: int) -> None:
         with self._lock:
@@ -72,7 +77,19 @@ class Reading:
         with self._lock:
             return self._sessions.open_to_read(node)
 
-    def _taken_up(self, node: int) -> Session:
+    def _read_refreshed(self, node: Node, offset: int, size: int) -> Bytes:
+        self._tree.refresh(node)
         with self._lock:
-            known = self._nodes[node]
-            return self._sessions.glance(known) if self._unasked else self._sessions.take_up(known)
+            session = self._taken_up(node)
+        answer = _read(session, offset, size)
+        return answer.result() if isinstance(answer, Future) else answer
+
+    def _taken_up(self, node: Node) -> Session:
+        """Of a file whose opening was not asked for, or was by the process before. The caller holds the lock."""
+        return self._sessions.glance(node) if self._unasked else self._sessions.take_up(node)
+
+
+def _read(session: Session, offset: int, size: int) -> Answer[Bytes]:
+    if staged := session.node.staged:
+        return os.pread(staged.descriptor, size, offset)
+    return session.content.read(offset, size)
