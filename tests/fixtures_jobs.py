@@ -59,11 +59,19 @@ class JobSite:
 
 @contextmanager
 def own_jobs(
-    postgres: PostgresServer, valkey: ValkeyServer, settings: Mapping[str, str] | None = None, *, program: bool = False
+    postgres: PostgresServer,
+    valkey: ValkeyServer,
+    settings: Mapping[str, str] | None = None,
+    *,
+    program: bool = False,
+    real: bool = False,
 ) -> Iterator[JobProcess]:
-    """A job service beside services of its own; all begun as users begin them, if that is wanted."""
+    """A job service beside services of its own; all begun as users begin them, if that is wanted.
+
+    `real`: its filesystems lie on real servers of this machine.
+    """
     with own_service(postgres, valkey, program=program) as queue:
-        fs = FsProcess(queue)
+        fs = FsProcess(queue, real=real)
         process = JobProcess(queue, fs, settings or {})
         fs.program = process.program = queue.program
         try:

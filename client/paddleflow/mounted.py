@@ -18,6 +18,8 @@ from paddleflow.problems import FailedPrecondition, NotFound
 _SOCKET = "control"
 _HOLDER = "holder"
 """The socket of the process that keeps a mount, which ends last."""
+_MOUNTS = Path("/proc/self/mountinfo")
+_PLACE_FIELD = 4
 _PATIENCE = 10.0
 _LOOK = 0.05
 _PIECE = 1 << 16
@@ -36,11 +38,18 @@ class StillMounted(FailedPrecondition):
 
 
 def ask(place: Path, environ: Mapping[str, str], question: str) -> Mapping[str, Any]:
-    """What whoever serves the mount at a place answers."""
+    """What whoever serves your mount at a place answers."""
+    return ask_whoever_serves(state_folder(place, environ), place, question)
+
+
+def ask_whoever_serves(
+    state: Path, place: Path, question: str, *, patience: float | None = _PATIENCE
+) -> Mapping[str, Any]:
+    """What whoever serves the mount with this folder answers; NotMounted if nobody does."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
-        asking.settimeout(_PATIENCE)
+        asking.settimeout(patience)
         try:
-            with _address(state_folder(place, environ)) as address:
+            with _address(state, _SOCKET) as address:
                 asking.connect(address)
         except (FileNotFoundError, ConnectionRefusedError):
             raise NotMounted(f"no filesystem of yours is mounted at {place}") from None
@@ -51,22 +60,49 @@ def ask(place: Path, environ: Mapping[str, str], question: str) -> Mapping[str, 
     return answer
 
 
-def unmount(place: Path, environ: Mapping[str, str], *, force: bool = False, patience: float = 600.0) -> None:
+def unmount(place: Path, environ: Mapping[str, str], *, force: bool = False) -> None:
+    """As `take_away`, of your mount at a place."""
+    take_away(place, state_folder(place, environ), force=force)
+
+
+def take_away(place: Path, state: Path, *, force: bool = False, patience: float = 600.0) -> None:
     """Returns when the mount is gone and what was written is uploaded; StillMounted if it cannot be taken away.
 
     By force it is gone at once for who comes later, and who uses it may go on.
     """
-    held = state_folder(place, environ) / _HOLDER
+    if is_mounted(place):
+        _take_off(place, force=force)
+    deadline = time.monotonic() + patience
+    while is_held(state) and not force:
+        if time.monotonic() > deadline:
+            raise StillMounted(f"{place} is unmounted, and what was written is still being uploaded")
+        time.sleep(_LOOK)
+
+
+def _take_off(place: Path, *, force: bool) -> None:
     command = ["umount", *["--lazy"] * force] if os.geteuid() == 0 else ["fusermount3", "-u", *["-z"] * force]
     done = subprocess.run([*command, str(place)], capture_output=True, text=True, check=False)
     if done.returncode:
         why = done.stderr.strip() or f"{command[0]} failed with {done.returncode}"
         raise StillMounted(f"{why}; end what uses it, or unmount with --force")
-    deadline = time.monotonic() + patience
-    while held.exists() and not force:
-        if time.monotonic() > deadline:
-            raise StillMounted(f"{place} is unmounted, and what was written is still being uploaded")
-        time.sleep(_LOOK)
+
+
+def is_mounted(place: Path) -> bool:
+    """By the kernel's list: looking there could take for ever."""
+    shown = str(place).replace("\\", r"\134").replace(" ", r"\040").replace("\t", r"\011").replace("\n", r"\012")
+    lines = _MOUNTS.read_text(errors="surrogateescape").splitlines()
+    return any(line.split(" ")[_PLACE_FIELD] == shown for line in lines)
+
+
+def is_held(state: Path) -> bool:
+    """Whether the process is there that keeps a mount; one that was killed leaves its socket."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
+        try:
+            with _address(state, _HOLDER) as address:
+                probe.connect(address)
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        return True
 
 
 def _exchanged(asking: socket.socket, question: str) -> bytes:
@@ -79,10 +115,10 @@ def _exchanged(asking: socket.socket, question: str) -> bytes:
 
 
 @contextmanager
-def _address(folder: Path) -> Iterator[str]:
-    """Of the socket, however long the path of the folder is: the kernel takes no more than 107 bytes."""
+def _address(folder: Path, name: str) -> Iterator[str]:
+    """Of a socket, however long the path of the folder is: the kernel takes no more than 107 bytes."""
     descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        yield f"/proc/self/fd/{descriptor}/{_SOCKET}"
+        yield f"/proc/self/fd/{descriptor}/{name}"
     finally:
         os.close(descriptor)

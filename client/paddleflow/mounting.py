@@ -75,8 +75,11 @@ def settings_of(
     }
 
 
-def start(settings: Mapping[str, Any]) -> None:
-    """Starts a mount that outlives the caller, and returns when it can be used; CannotMount if that fails."""
+def start(settings: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+    """Starts a mount that outlives the caller, and returns when it can be used; CannotMount if that fails.
+
+    It gets this environment.
+    """
     program = _program()
     state = Path(settings["state"])
     state.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -86,17 +89,17 @@ def start(settings: Mapping[str, Any]) -> None:
     reader, writer = os.pipe2(os.O_CLOEXEC)
     with os.fdopen(reader, "rb") as said, log.open("wb") as errors, _in_memory(json.dumps(settings).encode()) as told:
         try:
-            _spawn(program, told, writer, errors.fileno())
+            _spawn(program, environ, (told, writer, errors.fileno()))
         finally:
             os.close(writer)
         if said.readline() != READY:
             raise CannotMount(_why(log))
 
 
-def _spawn(program: str, told: int, said: int, errors: int) -> None:
+def _spawn(program: str, environ: Mapping[str, str], streams: Sequence[int]) -> None:
     """A process of its own session, which goes on when the caller's ends, and of which the caller needs not know."""
-    streams = [(os.POSIX_SPAWN_DUP2, each, place) for place, each in enumerate((told, said, errors))]
-    pid = os.posix_spawn(program, [program, "--background"], os.environ, file_actions=streams, setsid=True)
+    actions = [(os.POSIX_SPAWN_DUP2, each, place) for place, each in enumerate(streams)]
+    pid = os.posix_spawn(program, [program, "--background"], environ, file_actions=actions, setsid=True)
     os.waitpid(pid, 0)
 
 

@@ -8,6 +8,7 @@ import os
 import secrets
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 
 from pf_backends.linked import LinkedBackend
@@ -23,6 +24,7 @@ from pf_fuse.kernel.features import USUAL, Feature
 from pf_fuse.kernel.transport import Transport
 from pf_fuse.settings import MountSettings
 from pf_fuse.stats import stats
+from pf_fuse.vfs.vfs import Vfs
 
 _LOCKS = Feature.POSIX_LOCKS | Feature.FLOCK_LOCKS
 """The kernel keeps locks itself: they hold among the programs of one machine."""
@@ -60,7 +62,9 @@ def serve(settings: MountSettings) -> None:
         backend.check()
     parts = compose(backend, settings, lambda: secrets.token_hex(8))
     transport = Transport(held.device, held.agreement, parts.vfs, held.registry)
-    control = Control(settings.state, {"stats": lambda _: stats(transport, parts, begun)})
+    control = Control(
+        settings.state, {"stats": lambda _: stats(transport, parts, begun), "sync": lambda _: _synced(parts.vfs)}
+    )
     control.begin()
     # What lives as long as the process needs not be looked through again and again.
     gc.collect()
@@ -75,6 +79,12 @@ def serve(settings: MountSettings) -> None:
         control.end()
     # Not after a fault: then another process serves the mount.
     held.holder.ended()
+
+
+def _synced(vfs: Vfs) -> Mapping[str, object]:
+    """The backend has all that was written so far. Fails with what it does not take."""
+    vfs.sync()
+    return {}
 
 
 def _opened(settings: MountSettings) -> Backend:

@@ -59,7 +59,7 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
     fetcher = Fetcher(backend, cache, FetchSettings(memory=settings.cache.memory), tree)
     workers = ThreadPoolExecutor(_WORKERS, "ask")
     sessions = Sessions(nodes, fetcher)
-    look = Look(settings.uid, settings.gid, time.time_ns(), settings.file_mode, settings.folder_mode)
+    look = Look(settings.uid, settings.gid, time.time_ns(), settings.file_mode, settings.folder_mode, settings.owned)
     looking = Looking(tree, workers, look, backend.space)
     reading = Reading(tree, sessions, workers, unasked=settings.dataset)
     writing = changing = None

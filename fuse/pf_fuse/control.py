@@ -25,7 +25,7 @@ Answering = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
 class Control:
-    """Serves the socket, one question at a time."""
+    """Serves the socket; each who asks by a thread of its own, since an answer may take as long as an upload."""
 
     def __init__(self, folder: Path, questions: Mapping[str, Answering]) -> None:
         self._path = folder / SOCKET
@@ -53,9 +53,12 @@ class Control:
                 caller, _ = self._socket.accept()
             except OSError:
                 return
-            with caller, suppress(OSError):
-                caller.settimeout(_PATIENCE)
-                caller.sendall(json.dumps(self._answer(_line(caller))).encode() + b"\n")
+            threading.Thread(target=self._hear, args=(caller,), name="asked", daemon=True).start()
+
+    def _hear(self, caller: socket.socket) -> None:
+        with caller, suppress(OSError):
+            caller.settimeout(_PATIENCE)
+            caller.sendall(json.dumps(self._answer(_line(caller))).encode() + b"\n")
 
     def _answer(self, line: bytes) -> Mapping[str, Any]:
         try:

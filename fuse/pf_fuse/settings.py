@@ -50,6 +50,8 @@ class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     uid: int = 0
     gid: int = 0
     """Whose things are where the backend keeps no owners."""
+    owned: bool = False
+    """All things are theirs, also where the backend keeps owners: who may do what, its server decides."""
     file_mode: int = 0o644
     folder_mode: int = 0o755
     source: str = "paddleflow"

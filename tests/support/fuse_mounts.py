@@ -15,6 +15,7 @@ from typing import Any
 
 from pf_fuse.kernel import libc
 from pf_fuse.kernel.libc import Unmounting
+from pf_fuse.kernel.mounting import mounted
 from support.fuse_mirror_process import Mounting
 
 PATIENCE = 20.0
@@ -31,6 +32,13 @@ def detach(place: Path) -> None:
     """Takes the mount away, used or not; nothing if there is none."""
     with suppress(OSError):
         libc.unmount(str(place), Unmounting.DETACH)
+
+
+def detach_below(folder: Path) -> None:
+    """Takes all mounts below a folder away, so that whoever removes it removes nothing of what is mounted."""
+    for mount in list(mounted()):
+        if Path(mount.place).is_relative_to(folder):
+            detach(Path(mount.place))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import psutil
 
 from pf_stack.ports import is_free
 from support.fs_process import FsProcess
+from support.fuse_mounts import detach_below
 from support.queue_process import QueueProcess
 from support.servers import short_folder
 from support.service_process import PATIENCE, ServiceProcess
@@ -48,6 +49,7 @@ class JobProcess(ServiceProcess):
     def remove(self) -> None:
         self.kill()
         self._end_runner()
+        detach_below(self.folder)
         super().remove()
 
     def _end_runner(self) -> None:

@@ -36,7 +36,7 @@ class Mount:
 
     def begin(self, url: str, properties: Mapping[str, str], options: MountOptions | None = None) -> None:
         described = MountDescription("fs-root-test", False, RemoteFolder(url, {}, properties))
-        start(settings_of(described, self.place, options or MountOptions(), self.environ))
+        start(settings_of(described, self.place, options or MountOptions(), self.environ), os.environ)
 
     def stats(self) -> Mapping[str, Any]:
         return ask(self.place, self.environ, "stats")

@@ -133,6 +133,12 @@ def make_bucket(settings: S3Settings) -> None:
     caller.close()
 
 
+def remove_bucket(settings: S3Settings) -> None:
+    caller = caller_of(settings)
+    caller.call(Ask("DELETE", ""))
+    caller.close()
+
+
 def caller_of(settings: S3Settings) -> Caller:
     """For what a backend does not do."""
     pool = Pool(settings.endpoint, reach=ANYWHERE, context=None, patience=PATIENCE, most=16)

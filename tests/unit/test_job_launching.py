@@ -20,10 +20,12 @@ from paddleflow.problems import (
     Problem,
     ShuttingDown,
     TooManyCalls,
+    Unavailable,
 )
 from pf_job.jobs.domain import Job, Task
 from pf_job.jobs.states import State
-from pf_job.runtimes.port import Launch
+from pf_job.runtimes.fake import FakeRuntime
+from pf_job.runtimes.port import Launch, Refused
 from pf_job.specs.domain import Framework, JobSpec, Member, Role, Work
 from support.job_rig import Preparation, driven
 from support.waiting import eventually, until
@@ -56,6 +58,28 @@ async def test_a_job_waits_for_what_does_not_answer(problem: type[Problem]) -> N
         await rig.create(SPEC)
         await rig.until_runs(2)
     assert len(preparation.failures) == 3
+
+
+class NotYet(FakeRuntime):
+    """Cannot start replicas at first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = 0
+
+    async def start(self, launches: Sequence[Launch]) -> Sequence[Refused]:
+        self.asked += 1
+        if self.asked <= 2:
+            return [Refused(launch.key, Unavailable("its files are being mounted")) for launch in launches]
+        return await super().start(launches)
+
+
+async def test_replicas_that_cannot_be_started_yet_are_started_later() -> None:
+    runtime = NotYet()
+    async with driven(runtime) as rig:
+        await rig.create(SPEC)
+        await rig.until_runs(2)
+    assert runtime.asked == 3
 
 
 @pytest.mark.parametrize("problem", [PermissionDenied, FilesystemNotFound, FolderUnusable])

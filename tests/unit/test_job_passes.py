@@ -144,5 +144,5 @@ def test_a_private_variable_is_told_to_the_replica_alone() -> None:
     launch = Launch(
         key=KEY, tenant="ada", argv=["true"], env={"PF_JOB_TOKEN": "x", "A": "b"}, private_env=secret, cwd="/"
     )
-    assert Order.of(order(launch)).env == {"PF_JOB_TOKEN": "secret", "A": "b"}
+    assert Order.of(order(launch, [], [])).env == {"PF_JOB_TOKEN": "secret", "A": "b"}
     assert "secret" not in repr(launch)

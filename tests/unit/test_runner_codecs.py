@@ -133,12 +133,12 @@ def test_an_order_says_all_of_a_launch() -> None:
         env={"A": "b"},
         secret_env={"S": "/keys/s"},
         cwd="/work",
-        mounts=[Mount("/data", "/mnt/data", read_only=True)],
         ceiling=Ceiling(cpu=500, memory=2**30, processes=10, log=2**20),
         accelerators=2,
         requests={"cpu": 250},
     )
-    order = Order.of(frames.Inbox().feed(frames.encode(translate.order(launch)))[0])
+    told = translate.order(launch, [Mount("/data", "/mnt/data", read_only=True)], ["/mounts/a/lock"])
+    order = Order.of(frames.Inbox().feed(frames.encode(told))[0])
     assert (order.name, order.argv, order.env, order.secret_env) == (
         "job-1/2/worker-3-4",
         ("python", "x.py"),
@@ -147,7 +147,7 @@ def test_an_order_says_all_of_a_launch() -> None:
     )
     assert [(mount.source, mount.target, mount.read_only) for mount in order.mounts] == [("/data", "/mnt/data", True)]
     assert (order.cpu, order.memory, order.processes, order.log, order.shares) == (500, 2**30, 10, 2**20, 250)
-    assert (order.cwd, order.tenant, order.accelerators) == ("/work", "ada", 2)
+    assert (order.cwd, order.tenant, order.accelerators, order.holds) == ("/work", "ada", 2, ("/mounts/a/lock",))
 
 
 @given(RECORDS, st.none() | PROCESSES, st.none() | ENDINGS)

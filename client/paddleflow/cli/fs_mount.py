@@ -72,7 +72,7 @@ def mount(
     described = invocation.paddleflow().filesystems.describe_mount(
         name, owner=username, sub_path=sub_path, read_only=options.read_only
     )
-    start(settings_of(described, place, options, os.environ))
+    start(settings_of(described, place, options, os.environ), os.environ)
     log = state_folder(place, os.environ) / LOG
     invocation.printer.success(f"fs[{name}] mounted at {place}; what it has to say is in {log}")
 

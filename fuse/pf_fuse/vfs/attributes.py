@@ -22,10 +22,12 @@ class Look:
     """The time of what has none, in nanoseconds since 1970."""
     file_mode: int = 0o644
     folder_mode: int = 0o755
+    owned: bool = False
+    """Whatever the backend keeps of owners, all things are this user's."""
 
 
 def attributes(node: int, entry: Entry, look: Look) -> Attributes:
-    uid, gid = entry.owner or (look.uid, look.gid)
+    uid, gid = (None if look.owned else entry.owner) or (look.uid, look.gid)
     time = entry.modified or look.since
     return Attributes(
         node=node,

@@ -64,6 +64,11 @@ class Vfs:
             self._sessions.end_all()
             self._close()
 
+    def sync(self) -> None:
+        """The backend has all that was written so far, also to files that are open. Blocks."""
+        if self._written:
+            self._written.finish()
+
     def forget(self, nodes: Sequence[tuple[int, int]]) -> None:
         self._reading.forget(nodes, self._written.forgotten if self._written else _nothing)
 

@@ -151,11 +151,17 @@ class Writing:
             raise
 
     def finish(self) -> None:
-        """The backend has all that was written. Blocks."""
+        """The backend has all that was written; fails with the first thing that it does not take. Blocks."""
         with self._lock:
             waiting = [node for node in self._nodes.all() if _waits(node)]
+        failures = list[OSError]()
         for node in waiting:
-            self._upload(node)
+            try:
+                self._upload(node)
+            except OSError as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
 
     def _find_and_create(self, caller: Caller, folder: Node, name: str, mode: int, flags: int) -> tuple[Known, Opened]:
         found = self._tree.find(folder, name)

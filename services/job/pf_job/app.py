@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.metadata import version
 from importlib.resources import files
+from pathlib import Path
 
 from paddleflow.channel import open_channel
 from paddleflow.common.v1 import event_pb2_grpc
@@ -33,6 +34,7 @@ from pf_job.logs.service import Logs
 from pf_job.logs.servicer import LogServicer
 from pf_job.peers_grpc import RemoteFilesystems, RemoteQueues
 from pf_job.runtimes.local.adapter import LocalRuntime
+from pf_job.runtimes.local.remote.domain import Cache
 from pf_job.runtimes.local.settings import RunnerSettings
 from pf_job.runtimes.port import Runtime
 from pf_job.settings import JobSettings, LocalSettings
@@ -123,7 +125,9 @@ async def _runtimes(settings: LocalSettings) -> AsyncIterator[Mapping[str, Runti
     if not settings.cluster or settings.folder is None:
         yield {}
         return
-    local = LocalRuntime(settings.folder, RunnerSettings(hidden=settings.unseen))
+    folders = [Path(folder) for folder in settings.cache_folders] or [settings.folder.resolve() / "pages"]
+    cache = Cache(folders, settings.cache_gigabytes * 2**30 or None)
+    local = LocalRuntime(settings.folder, RunnerSettings(hidden=settings.unseen), cache=cache)
     try:
         yield {settings.cluster: local}
     finally:

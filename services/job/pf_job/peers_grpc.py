@@ -13,11 +13,10 @@ from grpc import aio
 
 from paddleflow.auth.v1 import auth_pb2, auth_pb2_grpc
 from paddleflow.fs.v1 import fs_pb2, fs_pb2_grpc
-from paddleflow.problems import FilesystemNotFound
 from paddleflow.queue.v1 import cluster_pb2, cluster_pb2_grpc, queue_pb2, queue_pb2_grpc
 from paddleflow.status import problem_of
 from pf_job.jobs.ports import QueueInfo
-from pf_job.runtimes.port import Mount
+from pf_job.runtimes.port import Mount, Place, Remote, RemoteMount
 from pf_job.specs.domain import FilesystemMount
 from pf_kit.auth import ON_BEHALF_OF
 from pf_kit.clock import Clock
@@ -129,17 +128,22 @@ class RemoteFilesystems:
     async def require(self, caller: Principal, id_: str, *, write: bool) -> None:
         await self.describe(caller.name, FilesystemMount(id=id_, read_only=not write))
 
-    async def describe(self, user: str, mount: FilesystemMount) -> Mount:
+    async def describe(self, user: str, mount: FilesystemMount) -> Mount | RemoteMount:
         """Where the files of a mount are, for one task of a user. Raises what DescribeMount's contract lists."""
+        found = await self._described(user, mount, mount.sub_path)
+        if found.HasField("local"):
+            folder = found.local
+            return Mount(folder.path, mount.path, found.read_only, (folder.device, folder.inode))
+        # All of it is mounted once, for all who see some of it.
+        whole = await self._described(user, mount, "") if mount.sub_path else found
+        return RemoteMount(remote_of(whole), mount.path, mount.sub_path)
+
+    async def _described(self, user: str, mount: FilesystemMount, sub_path: str) -> fs_pb2.Mount:
         request = fs_pb2.DescribeMountRequest(
-            filesystem=fs_pb2.FilesystemKey(id=mount.id), sub_path=mount.sub_path, read_only=mount.read_only
+            filesystem=fs_pb2.FilesystemKey(id=mount.id), sub_path=sub_path, read_only=mount.read_only
         )
         metadata = (*self._metadata(), (ON_BEHALF_OF, user))
-        reply = await call(self._filesystems.DescribeMount, request, fs_pb2.DescribeMountResponse, metadata)
-        if reply.mount.WhichOneof("source") != "local":
-            raise FilesystemNotFound(f"the filesystem {mount.id!r} is of a kind that jobs cannot mount yet")
-        folder = reply.mount.local
-        return Mount(folder.path, mount.path, reply.mount.read_only, (folder.device, folder.inode))
+        return (await call(self._filesystems.DescribeMount, request, fs_pb2.DescribeMountResponse, metadata)).mount
 
     async def _id(self, caller: Principal, name: str) -> str:
         owner, _, bare = name.rpartition("/")
@@ -147,6 +151,25 @@ class RemoteFilesystems:
         metadata = behalf(self._metadata(), caller)
         reply = await call(self._filesystems.GetFilesystem, request, fs_pb2.GetFilesystemResponse, metadata)
         return reply.filesystem.id
+
+
+def remote_of(mount: fs_pb2.Mount) -> Remote:
+    """A filesystem behind a server, of its description."""
+    return Remote(
+        filesystem=mount.filesystem_id,
+        etag=mount.etag,
+        place=_place_of(mount.remote),
+        links={
+            link.path: _place_of(link.remote) if link.HasField("remote") else Place(f"local://{link.local.path}")
+            for link in mount.links
+        },
+        read_only=mount.read_only,
+        cache_size=mount.cache.size,
+    )
+
+
+def _place_of(folder: fs_pb2.RemoteFolder) -> Place:
+    return Place(folder.url, {**folder.properties, **folder.secrets})
 
 
 def behalf(metadata: Sequence[tuple[str, str]], caller: Principal) -> Sequence[tuple[str, str]]:

@@ -33,6 +33,11 @@ class LocalSettings:
     """What is kept of the output of a replica; of more, the oldest goes first."""
     hidden: tuple[str, ...] = ()
     """Folders and files that no replica sees."""
+    cache_folders: tuple[str, ...] = ()
+    """Where what jobs read of filesystems behind servers is kept: folders on the fastest disks, for this alone. Empty:
+    ``pages`` in the folder of replicas."""
+    cache_gigabytes: Annotated[int, Between(0, 10_000_000)] = 0
+    """How much of it is kept, in all mounts of a filesystem; 0 is what the disks have room for."""
     installation: Path | None = None
     """The folder with the data and the keys of this installation, which no replica sees either."""
 

@@ -10,7 +10,7 @@ from paddleflow.problems import NotServed
 from pf_job.frameworks.registry import environment, rules_of
 from pf_job.frameworks.rules import Crew, Place, Replica, RoleRule, Rules, stages
 from pf_job.jobs.domain import Job, Task, TaskState
-from pf_job.runtimes.port import Ceiling, Launch, Mount
+from pf_job.runtimes.port import Ceiling, Launch, Mount, RemoteMount
 from pf_job.specs.commands import cwd
 from pf_job.specs.defaults import limits
 from pf_job.specs.domain import CPU, GPU, MEMORY, Member, Role
@@ -55,7 +55,9 @@ def with_ports(job: Job, crew: Sequence[Task], free: Iterator[int]) -> Sequence[
     ]
 
 
-def launch(job: Job, crew: Sequence[Task], task: Task, mounts: Sequence[Mount], everybody: Ceiling) -> Launch:
+def launch(
+    job: Job, crew: Sequence[Task], task: Task, mounts: Sequence[Mount | RemoteMount], everybody: Ceiling
+) -> Launch:
     """The start of one replica; `everybody` is what holds for all. Raises NotServed."""
     replica, together = _replica(task), _together(job, crew)
     rules, member = rules_of(job.spec), together.member(replica.role)

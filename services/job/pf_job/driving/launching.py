@@ -109,14 +109,18 @@ class Launching:
         if not together:
             return {}
         try:
-            refusals = await self._runtimes.of(cluster).start(together)
+            told = await self._runtimes.of(cluster).start(together)
         except Unavailable as problem:
             logger.warning("a runtime does not answer", extra={"cluster": cluster, "why": problem.message})
             self._later.leave(*(launch.key.job for launch in together))
             return {}
+        waiting = {refusal.key for refusal in told if isinstance(refusal.problem, Unavailable)}
+        self._later.leave(*(key.job for key in waiting))
+        refusals = [refusal for refusal in told if refusal.key not in waiting]
         now = self._clock.monotonic()
         for launch in together:
-            self._started[launch.key] = now
+            if launch.key not in waiting:
+                self._started[launch.key] = now
         return {refusal.key.job: refusal.problem for refusal in await self._meant(refusals)}
 
     async def _meant(self, refusals: Sequence[Refused]) -> Sequence[Refused]:

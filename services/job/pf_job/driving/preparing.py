@@ -13,7 +13,7 @@ from pf_job.driving.crews import launch, member_of
 from pf_job.driving.passes import Passes
 from pf_job.jobs.domain import Job, Owner, Task
 from pf_job.jobs.ports import Queues, Users
-from pf_job.runtimes.port import Ceiling, Launch, Mount
+from pf_job.runtimes.port import Ceiling, Launch, Mount, RemoteMount
 from pf_job.specs.domain import FilesystemMount
 from pf_job.specs.magic import NAMESPACE
 from pf_kit.principal import Principal, PrincipalKind
@@ -28,7 +28,7 @@ SELF = Principal(PrincipalKind.SERVICE, "job", root=True)
 class Mounts(Protocol):
     """The port to where files are."""
 
-    async def describe(self, user: str, mount: FilesystemMount) -> Mount:
+    async def describe(self, user: str, mount: FilesystemMount) -> Mount | RemoteMount:
         """Where the files of a mount are, for one task of a user. Raises whatever is in the way."""
 
 
@@ -45,7 +45,7 @@ class Launches:
 
     async def launches(self, job: Job, crew: Sequence[Task], tasks: Sequence[Task]) -> Sequence[Launch]:
         found: list[Launch] = []
-        known: dict[str, Sequence[Mount]] = {}
+        known: dict[str, Sequence[Mount | RemoteMount]] = {}
         namespace = (await self._queues.queue(SELF, job.queue)).namespace
         told = {**({NAMESPACE: namespace} if namespace else {}), **self._passes.open}
         for task in tasks:
@@ -57,7 +57,7 @@ class Launches:
             found.append(replace(begun, env={**begun.env, **told}, private_env=private))
         return found
 
-    async def _described(self, job: Job, wanted: Sequence[FilesystemMount]) -> Sequence[Mount]:
+    async def _described(self, job: Job, wanted: Sequence[FilesystemMount]) -> Sequence[Mount | RemoteMount]:
         """Raises PermissionDenied if whoever has the owner's name by now is another: the files are that one's."""
         if wanted and job.owner_since is not None:
             now = Owner(job.owner, await self._users.since(job.owner))

@@ -38,6 +38,41 @@ class Mount:
     whatever is there."""
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where files lie, and what opens it."""
+
+    url: str
+    properties: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Secrets among them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remote:
+    """A filesystem behind a server, as its user may mount it."""
+
+    filesystem: str
+    etag: str
+    """Another one says that it is to be mounted anew."""
+    place: Place
+    links: Mapping[str, Place] = field(default_factory=dict)
+    """Folders of it in which the files of other places are."""
+    read_only: bool = False
+    cache_size: int = 0
+    """Bytes that its owner wants kept on a machine at most; 0 leaves it to the machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteMount:
+    """A folder of a filesystem behind a server that appears to a replica."""
+
+    remote: Remote
+    target: str
+    """Absolute. It need not exist."""
+    sub_path: str = ""
+    """The folder; empty: all of it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
     """What a replica may use at most; None is no limit."""
@@ -69,7 +104,7 @@ class Launch:
     """Variables whose values nobody else may see. They come before those of `env`, and are written down nowhere."""
     cwd: str
     """Absolute, as the replica sees it."""
-    mounts: Sequence[Mount] = ()
+    mounts: Sequence[Mount | RemoteMount] = ()
     ceiling: Ceiling = field(default_factory=Ceiling)
     accelerators: int = 0
     """How many it has for itself alone."""
@@ -111,7 +146,7 @@ class Sighting:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A replica was not started, and never will be by this key."""
+    """A replica was not started, and never will be by this key; Unavailable: not yet, it is to be started again."""
 
     key: ReplicaKey
     problem: Problem

@@ -10,19 +10,36 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from paddleflow.problems import InvalidArgument
+from paddleflow.problems import FailedPrecondition, InvalidArgument, Unavailable
 from pf_job.runtimes.local import layout, logs, translate, usage
-from pf_job.runtimes.local.client import COMMAND, Client
+from pf_job.runtimes.local.client import COMMAND, PASSED_ON, Client
 from pf_job.runtimes.local.frames import FrameTooLong, Message
 from pf_job.runtimes.local.noticing import Notices
+from pf_job.runtimes.local.remote.domain import Cache, Wanted
+from pf_job.runtimes.local.remote.keeper import Keeper
+from pf_job.runtimes.local.remote.settling import Settling
 from pf_job.runtimes.local.settings import RunnerSettings
-from pf_job.runtimes.port import Launch, LogRange, Machine, Refused, ReplicaKey, Sighting, Usage
+from pf_job.runtimes.port import (
+    Launch,
+    LogRange,
+    Machine,
+    Mount,
+    Refused,
+    ReplicaKey,
+    Sighting,
+    Usage,
+)
 
 BATCH = 16
 """Replicas that the runner starts, or stops, before it looks at anything else."""
 LEAST_CPU, LEAST_MEMORY = 20_000, 20 * 2**30
 """What a smaller machine counts as: what jobs take is their share of it, and no wall. The queue that an installation
 begins with may have as much, and all that it admits can start."""
+
+SWEEP_SECONDS = 5.0
+"""Between two looks for mounts that nobody needs any more."""
+REST_SECONDS = 10.0
+"""That taking away all of these may hold up whoever ends."""
 
 Item = TypeVar("Item")
 
@@ -31,20 +48,31 @@ class LocalRuntime:
     """The runtime of this machine. Replicas outlive it, and the runner that it speaks to."""
 
     def __init__(
-        self, data: Path, settings: RunnerSettings, *, machine: str = "", command: Sequence[str] = COMMAND
+        self,
+        data: Path,
+        settings: RunnerSettings,
+        *,
+        machine: str = "",
+        command: Sequence[str] = COMMAND,
+        cache: Cache | None = None,
     ) -> None:
+        """Without a cache, what is read of filesystems behind servers is kept below the data folder."""
         self._data = data.resolve()
         self._client = Client(self._data, settings, command)
         self._machine = machine or platform.node()
         self._notices = Notices()
+        passed = {name: os.environ[name] for name in (*PASSED_ON, "HOME") if name in os.environ}
+        self._keeper = Keeper(self._data, cache or Cache([self._data / "pages"]), passed)
+        self._users: dict[str, int] = {}
+        """Whom replicas of tenants run as."""
 
     async def start(self, launches: Sequence[Launch]) -> Sequence[Refused]:
         refused: list[Refused] = []
         orders = []
         for launch in launches:
             try:
-                orders.append(translate.order(launch))
-            except InvalidArgument as problem:
+                orders.append(await self._order(launch))
+            except (InvalidArgument, FailedPrecondition, Unavailable) as problem:
                 refused.append(Refused(launch.key, problem))
         for part in _parts(orders):
             refused += await self._start(part)
@@ -70,11 +98,23 @@ class LocalRuntime:
 
     async def watch(self) -> AsyncIterator[Sequence[Sighting]]:
         wire = await self._client.own_wire()
+        tending: asyncio.Task[None] | None = None
         try:
-            async for seen in wire.listen({"do": "watch"}):
-                yield [translate.sighting(told, self._machine) for told in seen]
+            settling = Settling(self._keeper, lambda told: translate.sighting(told, self._machine))
+            async for sightings in settling.among(wire.listen({"do": "watch"})):
+                if not sightings and tending is None:
+                    tending = asyncio.create_task(self._tend())
+                yield sightings
         finally:
+            if tending is not None:
+                tending.cancel()
             await wire.close()
+
+    async def _tend(self) -> None:
+        """Takes away for ever what no replica has mounted any more."""
+        while True:
+            self._keeper.sweep()
+            await asyncio.sleep(SWEEP_SECONDS)
 
     async def forget(self, keys: Sequence[ReplicaKey]) -> None:
         await self._ask("forget", keys)
@@ -109,11 +149,30 @@ class LocalRuntime:
     async def rest(self) -> None:
         """Ends the runner if no replica runs; whoever needs one later starts one."""
         await self._client.rest()
+        await self._keeper.rest(REST_SECONDS)
 
     async def close(self) -> None:
         """Lets go of the runner. Replicas go on."""
         self._notices.close()
+        self._keeper.close()
         await self._client.close()
+
+    async def _order(self, launch: Launch) -> Message:
+        """Raises InvalidArgument, FailedPrecondition if something cannot be mounted, and Unavailable if not yet."""
+        mounts, holds = list[Mount](), list[str]()
+        for mount in launch.mounts:
+            if isinstance(mount, Mount):
+                mounts.append(mount)
+            else:
+                wanted = Wanted(mount.remote, launch.tenant, await self._user(launch.tenant))
+                mounts.append(await self._keeper.mount(wanted, mount))
+                holds.append(self._keeper.lock_of(wanted))
+        return translate.order(launch, mounts, holds)
+
+    async def _user(self, tenant: str) -> int:
+        if tenant not in self._users:
+            self._users[tenant] = (await self._client.ask({"do": "user", "tenant": tenant}))["user"]
+        return self._users[tenant]
 
     async def _ask(self, what: str, keys: Sequence[ReplicaKey]) -> None:
         for part in _parts([translate.name_of(key) for key in keys]):

@@ -56,6 +56,8 @@ class Birth:
     """The folders in which those lie."""
     first_groups: tuple[int, ...]
     """Those that the program is in from its beginning, since they limit it. The others only share out."""
+    held: tuple[int, ...]
+    """Files whose locks it holds."""
     leaf: str
     """What those are called there."""
     base: str
@@ -69,7 +71,7 @@ class Birth:
     """In microseconds of the epoch."""
 
     def handles(self) -> list[int]:
-        return sorted({self.folder, self.log, self.own, *self.group_folders, *self.group_places})
+        return sorted({self.folder, self.log, self.own, *self.held, *self.group_folders, *self.group_places})
 
 
 class Failed(Exception):

@@ -29,6 +29,8 @@ class Order:
     secret_env: Mapping[str, str]
     cwd: str
     mounts: tuple[MountOrder, ...]
+    holds: tuple[str, ...]
+    """Files of which it holds a shared lock as long as there is anything of it."""
     cpu: int | None
     memory: int | None
     processes: int | None
@@ -43,7 +45,7 @@ class Order:
             MountOrder(source, target, read_only, tuple(identity) if identity else None)
             for source, target, read_only, identity in message["mounts"]
         )
-        return cls(**{**message, "argv": tuple(message["argv"]), "mounts": mounts})
+        return cls(**{**message, "argv": tuple(message["argv"]), "mounts": mounts, "holds": tuple(message["holds"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class Record:
     notes: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     """Folders of the control groups made for it."""
+    holds: tuple[str, ...] = ()
     refusal: Refusal | None = None
 
 
@@ -161,7 +164,8 @@ def _with(book: Book, kind: str, content: dict[str, Any]) -> Book:
 
 
 def _record(content: dict[str, Any]) -> Record:
-    lists = {name: tuple(content[name]) for name in ("accelerators", "notes", "groups")}
+    # What an older runner wrote says nothing of what it holds.
+    lists = {name: tuple(content.get(name, ())) for name in ("accelerators", "notes", "groups", "holds")}
     refusal = Refusal(**content["refusal"]) if content["refusal"] else None
     return Record(**{**content, **lists, "refusal": refusal})
 
@@ -179,13 +183,14 @@ class Seen:
     signal: int | None = None
     message: str = ""
     notes: tuple[str, ...] = ()
+    holds: tuple[str, ...] = ()
 
     def told(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if value not in (None, (), "")}
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Seen:
-        lists = {name: tuple(told.get(name, ())) for name in ("accelerators", "notes")}
+        lists = {name: tuple(told.get(name, ())) for name in ("accelerators", "notes", "holds")}
         return cls(**{**told, **lists})
 
 
@@ -196,6 +201,7 @@ def seen(name: str, record: Record, process: Process | None, ending: Ending | No
         phase="starting" if process is None else "running",
         accelerators=record.accelerators,
         notes=record.notes,
+        holds=record.holds,
         started=begun,
     )
     if ending is None:

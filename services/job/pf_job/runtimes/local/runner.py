@@ -34,7 +34,7 @@ from pf_job.runtimes.local.server import Connection, Server
 from pf_job.runtimes.local.settings import VERSION, RunnerSettings
 from pf_job.runtimes.local.slots import Slots
 from pf_job.runtimes.local.starting import Site, Starter, raise_files_limit
-from pf_job.runtimes.local.tenants import Tenants
+from pf_job.runtimes.local.tenants import Tenants, UsersExhausted
 
 LOCK_PATIENCE = 2.0
 """Seconds to wait for a runner that is just dying."""
@@ -55,7 +55,7 @@ class Runner:
         devices = Accelerators(count)
         tenants = Tenants(folder, settings.first_uid, settings.uids) if os.geteuid() == 0 else None
         slots = Slots(f"{data}/{layout.SLOTS}")
-        starter = Starter(self._site, tenants, devices, slots)
+        self._starter = starter = Starter(self._site, tenants, devices, slots)
         self._replicas = Replicas(
             self._loop,
             self._site,
@@ -111,6 +111,8 @@ class Runner:
                 return self._hello()
             case "start":
                 return {"refused": self._start([Order.of(order) for order in message["orders"]])}
+            case "user":
+                return {"user": self._user(message["tenant"])}
             case "stop":
                 deadline = now() + message["grace"] / 1e6
                 return {"unbegun": [name for name in message["names"] if not self._replicas.stop(name, deadline)]}
@@ -128,6 +130,12 @@ class Runner:
             case unknown:
                 raise OSError(f"it does not know {unknown!r}")
         return {}
+
+    def _user(self, tenant: str) -> int:
+        try:
+            return self._starter.user(tenant)
+        except UsersExhausted as problem:
+            raise OSError(str(problem)) from problem
 
     def _rest(self) -> bool:
         """Ends unless replicas run; whether it does."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
-VERSION = 1
+VERSION = 2
 """Of what is written down and said; a runner of another version is replaced."""
 
 

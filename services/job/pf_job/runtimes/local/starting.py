@@ -78,6 +78,10 @@ class Starter:
             return Refusal("FAILED_PRECONDITION", wanted)
         return None
 
+    def user(self, tenant: str) -> int:
+        """Whom replicas of a tenant run as. Raises UsersExhausted."""
+        return os.geteuid() if self._tenants is None else self._tenants.uid(tenant)
+
     def start(self, order: Order) -> Started | Refusal:
         """Starts what was not started before. Raises OSError, after which it may be tried again."""
         devices = self._devices.take(order.accelerators)
@@ -100,6 +104,7 @@ class Starter:
     def _start(self, order: Order, devices: tuple[int, ...], uid: int | None, slot: Slot) -> Started:
         site = self._site
         with ExitStack() as stack:
+            held = tuple(_held(path, stack) for path in order.holds)
             folder = make_folder(site, order.name)
             stack.callback(os.close, folder)
             site.passed("folder made")
@@ -113,6 +118,7 @@ class Starter:
                 log=order.log,
                 notes=missing,
                 groups=made,
+                holds=order.holds,
             )
             site.passed("contents made")
             files.add(folder, layout.RECORD, records.write(record), lasting=True)
@@ -129,6 +135,7 @@ class Starter:
                 group_folders=tuple(handles.values()),
                 group_places=tuple(_opened(os.path.dirname(path), stack) for path in made),
                 first_groups=tuple(handles[path] for path in self._limiting(order) if path in handles),
+                held=held,
                 leaf=layout.leaf_of(order.name),
                 base=f"{site.data}/{layout.ROOT}",
                 hidden=(site.data, *site.hidden),
@@ -213,6 +220,14 @@ def _fork(birth: Birth, record: Record) -> Started:
 def _opened(path: str, stack: ExitStack) -> int:
     handle = files.open_folder(path)
     stack.callback(os.close, handle)
+    return handle
+
+
+def _held(path: str, stack: ExitStack) -> int:
+    """A file, open with a shared lock, which belongs to all who have this handle. Raises OSError if it is to go."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    stack.callback(os.close, handle)
+    fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     return handle
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paddleflow.problems import FailedPrecondition, InvalidArgument, Problem, ResourceExhausted
 from pf_job.runtimes.local.layout import compose, decompose
-from pf_job.runtimes.port import Launch, Phase, ReplicaKey, Sighting
+from pf_job.runtimes.port import Launch, Mount, Phase, ReplicaKey, Sighting
 
 PROBLEMS: Mapping[str, type[Problem]] = {
     problem.code: problem for problem in (FailedPrecondition, InvalidArgument, ResourceExhausted)
@@ -32,8 +32,8 @@ def key_of(name: str) -> ReplicaKey:
     return ReplicaKey(*parts)
 
 
-def order(launch: Launch) -> dict[str, Any]:
-    """Raises InvalidArgument."""
+def order(launch: Launch, mounts: Sequence[Mount], holds: Sequence[str]) -> dict[str, Any]:
+    """With its folders, all of this machine, and the locks that it holds. Raises InvalidArgument."""
     ceiling = launch.ceiling
     return {
         "name": name_of(launch.key),
@@ -42,7 +42,8 @@ def order(launch: Launch) -> dict[str, Any]:
         "env": {**launch.env, **launch.private_env},
         "secret_env": dict(launch.secret_env),
         "cwd": launch.cwd,
-        "mounts": [[mount.source, mount.target, mount.read_only, mount.identity] for mount in launch.mounts],
+        "mounts": [[mount.source, mount.target, mount.read_only, mount.identity] for mount in mounts],
+        "holds": list(holds),
         "cpu": ceiling.cpu,
         "memory": ceiling.memory,
         "processes": ceiling.processes,

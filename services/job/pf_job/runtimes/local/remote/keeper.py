@@ -1,0 +1,196 @@
+"""Keeps what replicas of this machine have mounted: one mount for all who may share it, while one is there.
+
+Whoever prepares replicas holds a mount until these hold it themselves, and a little longer: the next ones often want it
+too. What crashes leave behind is found by its folder, and taken away unless replicas use it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import TypeVar
+
+from paddleflow.mounting import start
+from paddleflow.problems import FailedPrecondition, Problem, Unavailable
+from pf_job.runtimes.local.remote.domain import About, Cache, Wanted, settings_of
+from pf_job.runtimes.local.remote.folder import MountFolder, NoSuchFolder, folders_in, identity_of
+from pf_job.runtimes.port import Mount, RemoteMount
+
+logger = logging.getLogger(__name__)
+
+THREADS = 16
+"""Mounts that are made, asked and taken away at once."""
+SLOW = 120.0
+"""Seconds after which a mount that is not there is told to have failed."""
+LINGERS = 10.0
+"""Seconds that nobody needs a mount before it is taken away."""
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _Prepared:
+    """A mount that is being made, or was, for replicas that are about to begin."""
+
+    making: asyncio.Task[int]
+    """Returns a handle that holds it."""
+    begun: float
+    wanted: float
+    """When somebody wanted it last."""
+
+
+class Keeper:
+    """The mounts below a data folder."""
+
+    def __init__(self, data: Path, cache: Cache, environ: Mapping[str, str]) -> None:
+        """The clients of mounts get this environment."""
+        self._mounts = data / "mounts"
+        self._unsent = data / "unsent"
+        self._cache = cache
+        self._environ = environ
+        self._threads = ThreadPoolExecutor(THREADS, "mounts")
+        self._prepared: dict[str, _Prepared] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+
+    def lock_of(self, wanted: Wanted) -> str:
+        """The file that a replica holds as long as it needs the mount."""
+        return str(self._folder(wanted.name).lock)
+
+    async def mount(self, wanted: Wanted, mount: RemoteMount) -> Mount:
+        """A folder of a mount, once that is made.
+
+        Raises Unavailable as long as it is being made, and FailedPrecondition if it cannot be.
+        """
+        folder = self._folder(wanted.name)
+        called = f"the filesystem {mount.remote.filesystem} cannot be mounted"
+        await self._require_made(wanted, folder, called)
+        try:
+            return await self._run(lambda: _mount(folder, mount))
+        except NoSuchFolder as error:
+            raise FailedPrecondition(f"{called}: {error}") from None
+        except OSError as error:
+            self._drop(wanted.name)
+            raise Unavailable(f"{called} yet: {error.strerror}") from None
+
+    async def settle(self, locks: Sequence[str], replica: str) -> str:
+        """Has everything uploaded that a replica wrote which has ended; says what could not be."""
+        words = list[str]()
+        for folder in [MountFolder(Path(lock).parent) for lock in locks]:
+            if said := await self._run(lambda folder=folder: _settled(folder, self._unsent / replica)):  # type: ignore[misc]  # a default binds the folder
+                words.append(said)
+        return "; ".join(words)
+
+    def held(self) -> Collection[MountFolder]:
+        """Those that are, or may be, mounted."""
+        return folders_in(self._mounts)
+
+    def sweep(self) -> None:
+        """Takes away in the background what nobody needs any more."""
+        now = monotonic()
+        for name, prepared in list(self._prepared.items()):
+            if prepared.making.done() and now - prepared.wanted > LINGERS:
+                self._drop(name)
+        for folder in folders_in(self._mounts):
+            if folder.name not in self._prepared and (claim := folder.claim()) is not None:
+                self._begin_end(folder, claim)
+
+    async def rest(self, patience: float) -> None:
+        """Takes away all that no replica uses, as far as that goes so quickly."""
+        for prepared in self._prepared.values():
+            prepared.wanted = float("-inf")
+        self.sweep()
+        if self._ending:
+            await asyncio.wait(self._ending, timeout=patience)
+
+    def close(self) -> None:
+        """Lets go; what replicas use stays mounted."""
+        for prepared in self._prepared.values():
+            prepared.making.cancel()
+        for name in list(self._prepared):
+            self._drop(name)
+        for task in self._ending:
+            task.cancel()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _folder(self, name: str) -> MountFolder:
+        return MountFolder(self._mounts / name)
+
+    async def _require_made(self, wanted: Wanted, folder: MountFolder, called: str) -> None:
+        now = monotonic()
+        prepared = self._prepared.get(wanted.name)
+        if prepared is None:
+            making = asyncio.create_task(self._run(lambda: self._make(wanted, folder)))
+            prepared = self._prepared[wanted.name] = _Prepared(making, now, now)
+        prepared.wanted = now
+        if not prepared.making.done():
+            if now - prepared.begun > SLOW:
+                raise FailedPrecondition(f"{called}: it is not there after {SLOW:.0f} s; see {folder.state / 'log'}")
+            raise Unavailable(f"{wanted.remote.filesystem} is being mounted")
+        try:
+            prepared.making.result()
+        except Problem as problem:
+            self._drop(wanted.name)
+            raise FailedPrecondition(f"{called}: {problem.message}") from None
+        except OSError as error:
+            self._drop(wanted.name)
+            raise Unavailable(f"{called} yet: {error}") from None
+
+    def _drop(self, name: str) -> None:
+        """Lets go of a mount that was made, or could not be."""
+        making = self._prepared.pop(name).making
+        if making.done() and not making.cancelled() and making.exception() is None:
+            os.close(making.result())
+
+    def _make(self, wanted: Wanted, folder: MountFolder) -> int:
+        """A handle that holds the mount, which is served."""
+        remote = wanted.remote
+        folder.make(About(remote.filesystem, remote.etag, wanted.tenant, remote.read_only))
+        held = folder.hold()
+        try:
+            if not folder.is_served():
+                start(settings_of(wanted, folder.place, folder.state, self._cache), self._environ)
+        except BaseException:
+            os.close(held)
+            raise
+        return held
+
+    def _begin_end(self, folder: MountFolder, claim: int) -> None:
+        task = asyncio.create_task(self._end(folder, claim))
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    async def _end(self, folder: MountFolder, claim: int) -> None:
+        try:
+            if not await self._run(folder.remove):
+                logger.warning("what jobs wrote is not uploaded, and kept", extra={"folder": str(folder.state)})
+        except (Problem, OSError) as problem:
+            logger.warning("a mount cannot be taken away yet", extra={"place": str(folder.place), "why": str(problem)})
+        finally:
+            with suppress(OSError):
+                os.close(claim)
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+def _mount(folder: MountFolder, mount: RemoteMount) -> Mount:
+    with folder.opened(mount.sub_path) as handle:
+        source = os.path.normpath(folder.place / mount.sub_path)
+        return Mount(source, mount.target, mount.remote.read_only, identity_of(handle))
+
+
+def _settled(folder: MountFolder, unsent: Path) -> str:
+    about = folder.about()
+    if about is None:
+        return ""
+    trouble = folder.sync()
+    kept = folder.rescue(unsent)
+    if kept:
+        return f"not uploaded to {about.filesystem}: {', '.join(kept)}; it is kept in {unsent}"
+    return f"what it wrote is not uploaded to {about.filesystem} yet: {trouble}" if trouble else ""
