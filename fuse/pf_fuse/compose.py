@@ -22,6 +22,7 @@ from pf_fuse.vfs.attributes import Look
 from pf_fuse.vfs.changing import Changing
 from pf_fuse.vfs.extras import Extras
 from pf_fuse.vfs.journal import Journal
+from pf_fuse.vfs.keeping import Keeping
 from pf_fuse.vfs.looking import Looking
 from pf_fuse.vfs.nodes import Node, Nodes
 from pf_fuse.vfs.reading import Reading
@@ -62,11 +63,12 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
     look = Look(settings.uid, settings.gid, time.time_ns(), settings.file_mode, settings.folder_mode, settings.owned)
     looking = Looking(tree, workers, look, backend.space)
     reading = Reading(tree, sessions, workers, unasked=settings.dataset)
+    keeping = Keeping(backend, tree, sessions)
     writing = changing = None
     if settings.writable:
-        writing, changing = _writers(backend, folder, new_name, (tree, looking, sessions, workers))
+        writing, changing = _writers(backend, folder, new_name, (tree, looking, sessions, keeping, workers))
 
-    extras = Extras(backend, tree, writing.settle if writing else _settled, workers)
+    extras = Extras(backend, tree, keeping, writing.settle if writing else _settled, workers)
 
     def close() -> None:
         workers.shutdown(wait=False, cancel_futures=True)
@@ -85,9 +87,9 @@ def _writers(
     backend: Backend,
     folder: Path,
     new_name: Callable[[], str],
-    parts: tuple[Tree, Looking, Sessions, ThreadPoolExecutor],
+    parts: tuple[Tree, Looking, Sessions, Keeping, ThreadPoolExecutor],
 ) -> tuple[Writing, Changing]:
-    tree, looking, sessions, workers = parts
+    tree, looking, sessions, keeping, workers = parts
     senders = ThreadPoolExecutor(_SENDERS, "send")
     uploader = Uploader(backend, Notes(folder / "uploads", Upload, new_name), senders)
     renamer = Renamer(backend, Notes(folder / "moves", Move, new_name), senders)
@@ -95,4 +97,4 @@ def _writers(
     renamer.clean()
     keeps = backend.capabilities.modes
     writing = Writing(tree, looking, sessions, uploader, workers, keeps=keeps, aside=folder / "aside")
-    return writing, Changing(backend, tree, looking, writing, renamer, workers)
+    return writing, Changing(backend, tree, looking, sessions, keeping, writing, renamer, workers)

@@ -25,6 +25,7 @@ from pf_fuse.vfs.attributes import Look
 from pf_fuse.vfs.changing import Changing
 from pf_fuse.vfs.extras import Extras
 from pf_fuse.vfs.journal import Journal
+from pf_fuse.vfs.keeping import Keeping
 from pf_fuse.vfs.looking import Looking
 from pf_fuse.vfs.nodes import Nodes
 from pf_fuse.vfs.reading import Reading
@@ -129,14 +130,15 @@ class Site:
         renamer = Renamer(backend, Notes(folder / "moves", Move, new_name), senders)
         uploader.clean()
         renamer.clean()
+        keeping = Keeping(backend, self.tree, sessions)
         writing = changing = None
         if not read_only:
             writing = Writing(
                 self.tree, looking, sessions, uploader, self.workers,
                 keeps=backend.capabilities.modes, aside=folder / "aside",
             )  # fmt: skip
-            changing = Changing(backend, self.tree, looking, writing, renamer, self.workers)
-        extras = Extras(backend, self.tree, writing.settle if writing else lambda _: None, self.workers)
+            changing = Changing(backend, self.tree, looking, sessions, keeping, writing, renamer, self.workers)
+        extras = Extras(backend, self.tree, keeping, writing.settle if writing else lambda _: None, self.workers)
         self.vfs = Vfs(looking, reading, sessions, extras, writing, changing, lambda: None)
         self.vfs.begin(PlainKernel())
         self._open: dict[int, int] = {}

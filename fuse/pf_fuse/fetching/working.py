@@ -69,6 +69,8 @@ class Work:
             block = self._whole(fetch) if fetch.whole else self._part(fetch)
             if block is not None:
                 self._arrived(fetch, block)
+        except FileNotFoundError:
+            self._failed(fetch, changed(fetch.reading.entry.path, "the file was removed since it was looked at"))
         except OSError as error:
             self._failed(fetch, error)
         except BaseException as error:

@@ -7,7 +7,7 @@ ended. Copies are of what lies there at the time; what was copied before is not 
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 
@@ -37,40 +37,48 @@ class Renamer:
         self._notes = notes
         self._copiers = copiers
 
-    def file(self, source: str, target: str) -> None:
+    def file(self, source: str, target: str) -> str:
+        """The version of which the target is a copy; empty if it is no copy."""
         if self._backend.capabilities.renames is not Renames.NOTHING:
             self._backend.rename(source, target)
-            return
+            return ""
+        before = self._backend.stat(source)
         self._copy(source, target)
+        copied = before.version if self._still(before) else ""
         self._backend.remove(source)
+        return copied
 
-    def folder(self, source: str, target: str) -> None:
+    def folder(self, source: str, target: str, open_files: Collection[str] = ()) -> Mapping[str, str]:
+        """Of files in it that are open: the versions of which their targets are copies, where they are copies."""
         if self._backend.capabilities.renames is Renames.TREES:
             self._backend.rename(source, target)
-            return
+            return {}
+        copied = dict.fromkeys(open_files, "")
         with self._notes.note(Move(source, target)):
-            self._move(source, target)
+            self._move(source, target, copied)
+        return copied
 
     def clean(self) -> None:
         """Goes on with what processes before have begun; what cannot be done now is left for the next one."""
         for file, move in self._notes.left():
             with suppress(OSError):
-                self._move(move.source, move.target)
+                self._move(move.source, move.target, {})
                 file.unlink()
 
-    def _move(self, source: str, target: str) -> None:
+    def _move(self, source: str, target: str, copied: dict[str, str]) -> None:
         self._folder_at(target)
         for entries in self._pages(source):
-            self._move_all(entries, source, target)
+            self._move_all(entries, source, target, copied)
         with suppress(FileNotFoundError):
             self._backend.remove_folder(source)
 
-    def _move_all(self, entries: Sequence[Entry], source: str, target: str) -> None:
+    def _move_all(self, entries: Sequence[Entry], source: str, target: str, copied: dict[str, str]) -> None:
         for entry in entries:
             if entry.kind is Kind.FOLDER:
                 self._folder_at(_moved(entry.path, source, target))
         files = [entry for entry in entries if entry.kind is not Kind.FOLDER]
         list(self._copiers.map(lambda entry: self._copy_once(entry, _moved(entry.path, source, target)), files))
+        copied |= {entry.path: entry.version for entry in files if entry.path in copied and self._still(entry)}
         for error in self._backend.remove_many([entry.path for entry in files]):
             if error:
                 raise error
@@ -100,6 +108,10 @@ class Renamer:
             if there.size == entry.size and there.modified >= entry.modified:
                 return
         self._copy(entry.path, target)
+
+    def _still(self, entry: Entry) -> bool:
+        """True if nobody has replaced it since it was looked at: what was copied meanwhile is this version."""
+        return self._backend.stat(entry.path).version == entry.version
 
     def _copy(self, source: str, target: str) -> None:
         with suppress(Unsupported):

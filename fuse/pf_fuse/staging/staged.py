@@ -5,11 +5,30 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Lock
+from typing import Protocol
 
 from pf_backends.entries import Condition, Entry, Facts, Kind
 from pf_backends.port import NO_FACTS
+
+
+class Known(Protocol):
+    """What is written down of a staged file."""
+
+    @property
+    def made_of(self) -> str: ...
+
+    @property
+    def only_new(self) -> bool: ...
+
+    @property
+    def facts(self) -> Facts: ...
+
+    @property
+    def uploaded(self) -> Entry | None:
+        """None: the backend does not have what is here."""
 
 
 @dataclass(slots=True, eq=False)
@@ -29,6 +48,8 @@ class Staged:
     """What the backend has of it, from here."""
     upload: Future[None] | None = None
     """One that is under way: nothing is written until it has ended."""
+    gate: Lock = field(default_factory=Lock)
+    """Held by who writes bytes without the lock of the tree, and while an upload begins."""
 
     def entry(self, path: str) -> Entry:
         """What lies at the path for whoever looks from here."""
@@ -52,11 +73,21 @@ class Staged:
         self.uploaded, self.dirty = entry, False
         self.made_of, self.only_new = entry.version, False
 
+    def carry(self, entry: Entry) -> None:
+        """The backend has what it has of it somewhere else, or as another version."""
+        self.made_of = entry.version
+        if not self.dirty:
+            self.uploaded = entry
+
+    @property
+    def written_to(self) -> bool:
+        """What is here is newer than what the backend has, and of the time at which it was written."""
+        return self.dirty and self.facts.modified is None
+
     def touched(self) -> None:
-        """What is here is newer than what the backend has."""
+        """It will be written to."""
         self.dirty = True
-        if self.facts.modified is not None:
-            self.facts = replace(self.facts, modified=None)
+        self.facts = replace(self.facts, modified=None)
 
 
 class Stage:
@@ -73,13 +104,15 @@ class Stage:
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         return Staged(file, descriptor, made_of, only_new, facts)
 
-    def take_up(self, name: str) -> Staged | None:
-        """One of the process before; None if it is not there any more."""
+    def take_up(self, name: str, known: Known) -> Staged | None:
+        """One of the process before, with what that knew of it; None if it is not there any more."""
         file = self._folder / name
         try:
-            return Staged(file, os.open(file, os.O_RDWR | os.O_CLOEXEC))
+            descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
             return None
+        dirty = known.uploaded is None
+        return Staged(file, descriptor, known.made_of, known.only_new, known.facts, dirty, known.uploaded)
 
     def end(self, staged: Staged) -> None:
         """It is needed no more."""

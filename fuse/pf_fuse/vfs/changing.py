@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import replace
 
 from pf_backends.entries import Entry, Facts, Kind
@@ -15,8 +16,10 @@ from pf_backends.paths import joined
 from pf_backends.port import NO_FACTS, Backend
 from pf_fuse.operations import Answer, Caller, Changes, Kernel, Known
 from pf_fuse.staging.renaming import Renamer
+from pf_fuse.vfs.keeping import Keeping
 from pf_fuse.vfs.looking import Looking, text_of
 from pf_fuse.vfs.nodes import Node
+from pf_fuse.vfs.sessions import Sessions, version_here
 from pf_fuse.vfs.tree import Tree
 from pf_fuse.vfs.writing import Writing
 
@@ -28,7 +31,15 @@ class Changing:
     """The operations that change what there is. Each asks the backend first: what it refuses has not happened."""
 
     def __init__(
-        self, backend: Backend, tree: Tree, looking: Looking, writing: Writing, renamer: Renamer, workers: Executor
+        self,
+        backend: Backend,
+        tree: Tree,
+        looking: Looking,
+        sessions: Sessions,
+        keeping: Keeping,
+        writing: Writing,
+        renamer: Renamer,
+        workers: Executor,
     ) -> None:
         self._backend = backend
         self._can = backend.capabilities
@@ -36,6 +47,8 @@ class Changing:
         self._nodes = tree.nodes
         self._lock = tree.lock
         self._looking = looking
+        self._sessions = sessions
+        self._keeping = keeping
         self._writing = writing
         self._renamer = renamer
         self._later = workers.submit
@@ -154,17 +167,33 @@ class Changing:
     def _rename_file(self, node: Node, there: Entry | None, source: str, target: str) -> None:
         if there and there.kind is Kind.FOLDER:
             raise failure(errno.EISDIR, target, "there is a folder of this name")
-        self._writing.settle(node)
-        self._renamer.file(source, target)
+        with self._writing.resting([node]):
+            copied = self._renamer.file(source, target)
+            self._carry(node, target, copied)
 
     def _rename_folder(self, node: Node, there: Entry | None, source: str, target: str) -> None:
         if there and there.kind is not Kind.FOLDER:
             raise failure(errno.ENOTDIR, target, "there is something of this name that is no folder")
         if there:
             self._backend.remove_folder(target)
-        for each in _all_within(node):
-            self._writing.settle(each)
-        self._renamer.folder(source, target)
+        within = [each for each in _all_within(node) if each.entry.kind is Kind.FILE and (each.opens or each.staged)]
+        with self._writing.resting(within):
+            copied = self._renamer.folder(source, target, [each.path for each in within])
+            for each in within:
+                self._carry(each, target + each.path[len(source) :], copied.get(each.path, ""))
+
+    def _carry(self, node: Node, target: str, copied: str = "") -> None:
+        """A file that is open goes on at another path, as far as it is known to have the same bytes there. Blocks.
+
+        `copied` is the version of which a copy was made; copies may bear other versions.
+        """
+        if not node.opens and not node.staged:
+            return
+        with suppress(OSError):
+            entry = self._backend.stat(target)
+            with self._lock:
+                if version_here(node) in (entry.version, copied):
+                    self._sessions.carry(node, entry)
 
     def _go_on(self, node: Node | None, folder: Node, name: str, new_folder: Node, there: Entry) -> None:
         """It was renamed by the process before; the node may not know yet. The caller holds the lock."""
@@ -197,20 +226,11 @@ class Changing:
             answer = self._writing.truncate(id_, changes.size)
             if not isinstance(answer, Known):
                 answer.result()
-        with self._lock:
-            node = self._nodes[id_]
+        with self._writing.still(self._nodes[id_]) as node:
             facts = self._facts(node, changes)
-            staged = node.staged
-            if staged and (staged.dirty or node.nameless):
-                staged.facts = _both(staged.facts, facts)
-                node.entry = staged.entry(node.entry.path)
-                return self._looking.known(node)
-        if facts != NO_FACTS:
-            entry = self._backend.set_facts(node.path, facts)
-            with self._lock:
-                node.entry = entry
-                if node.folder:
-                    self._tree.put(node.folder, node.name, entry)
+            path = "" if facts == NO_FACTS or self._keeping.here(node, facts) else node.path
+        if path:
+            self._keeping.there(node, path, facts)
         with self._lock:
             return self._looking.known(node)
 
@@ -223,16 +243,6 @@ class Changing:
         mode = changes.mode & 0o7777 if self._can.modes and changes.mode is not None else None
         times = self._can.modes or (node.staged and node.staged.dirty)
         return Facts(modified=changes.modified if times else None, mode=mode, owner=owner)
-
-
-def _both(old: Facts, new: Facts) -> Facts:
-    """The old facts but for those that are new."""
-    return Facts(
-        modified=old.modified if new.modified is None else new.modified,
-        mode=old.mode if new.mode is None else new.mode,
-        owner=old.owner if new.owner is None else new.owner,
-        attributes=old.attributes if new.attributes is None else new.attributes,
-    )
 
 
 def _all_within(node: Node) -> Sequence[Node]:

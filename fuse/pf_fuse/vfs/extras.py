@@ -11,6 +11,7 @@ from pf_backends.entries import Facts
 from pf_backends.errors import failure
 from pf_backends.port import Backend
 from pf_fuse.operations import TOP, Answer
+from pf_fuse.vfs.keeping import Keeping
 from pf_fuse.vfs.nodes import Node
 from pf_fuse.vfs.tree import Tree
 
@@ -20,11 +21,13 @@ _OWN = b"user."
 class Extras:
     """The operations on extended attributes, those of users; the top has none."""
 
-    def __init__(self, backend: Backend, tree: Tree, settle: Callable[[Node], None], workers: Executor) -> None:
+    def __init__(
+        self, backend: Backend, tree: Tree, keeping: Keeping, settle: Callable[[Node], None], workers: Executor
+    ) -> None:
         """`settle`: has the backend have all that was written to a file."""
         self._backend = backend
-        self._tree = tree
         self._nodes = tree.nodes
+        self._keeping = keeping
         self._settle = settle
         self._later = workers.submit
         self._kept = backend.capabilities.attributes
@@ -67,10 +70,8 @@ class Extras:
         if flags & os.XATTR_REPLACE and name not in known:
             raise failure(errno.ENODATA, name, "there is no such attribute")
         known.pop(name, None)
-        entry = self._backend.set_facts(node.path, Facts(attributes=known if value is None else {**known, name: value}))
-        with self._tree.lock:
-            if node.folder:
-                self._tree.put(node.folder, node.name, entry)
+        facts = Facts(attributes=known if value is None else {**known, name: value})
+        self._keeping.there(node, node.path, facts)
 
     def _require_own(self, name: bytes) -> None:
         """Programs such as ls ask of each file for attributes that nothing here has."""

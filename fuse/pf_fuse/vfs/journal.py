@@ -13,7 +13,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from pf_backends.entries import Kind
+from pf_backends.entries import Entry, Facts, Kind
+from pf_backends.port import NO_FACTS
 
 
 class NamedAt(msgspec.Struct, frozen=True, tag="n", array_like=True):
@@ -36,7 +37,7 @@ class OpenAt(msgspec.Struct, frozen=True, tag="o", array_like=True):
     """A version of a file is open."""
 
     node: int
-    path: str
+    path: bytes
     """Where the version lay when it was opened."""
     version: str
     size: int
@@ -63,8 +64,11 @@ class StagedIn(msgspec.Struct, frozen=True, tag="s", array_like=True):
     node: int
     file: str
     """Its name in the stage; empty: it is written here no more."""
-    made_of: str
-    only_new: bool
+    made_of: str = ""
+    only_new: bool = False
+    facts: Facts = NO_FACTS
+    uploaded: Entry | None = None
+    """Without its path. None: the backend does not have what is here."""
 
 
 Record: TypeAlias = NamedAt | Forgotten | OpenAt | Closed | Backed | StagedIn

@@ -10,12 +10,14 @@ from pf_backends.entries import Entry
 class Listing:
     """All of what is in a folder, good until a time; what is changed here is changed in it too."""
 
-    __slots__ = ("_names", "entries", "until")
+    __slots__ = ("_names", "doubted", "entries", "until")
 
     def __init__(self, entries: Iterable[Entry], until: float) -> None:
         self.entries = {entry.name: entry for entry in entries}
         self.until = until
         """By the monotonic clock."""
+        self.doubted = set[str]()
+        """Names of which more must be asked: what is told of them here is not so any more."""
         self._names: Sequence[str] | None = None
 
     @property
@@ -29,6 +31,7 @@ class Listing:
         if entry.name not in self.entries:
             self._names = None
         self.entries[entry.name] = entry
+        self.doubted.discard(entry.name)
 
     def drop(self, name: str) -> None:
         if self.entries.pop(name, None):

@@ -96,6 +96,9 @@ class Looking:
             shown = node.shown = node.entry, attributes(node.id, node.entry, self._look)
         if node.nameless:
             return Known(replace(shown[1], links=0), lasts, lasts)
+        if node.staged and node.staged.dirty:
+            # Its upload gives it another time.
+            return Known(shown[1], lasts, 0.0)
         return Known(shown[1], lasts, lasts)
 
     def told(self, node: Node) -> Known:

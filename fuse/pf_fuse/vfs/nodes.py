@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 from pf_backends.entries import ROOT, Entry, Kind
 from pf_backends.errors import failure
@@ -175,7 +176,7 @@ class Nodes:
 
     def clear(self, node: Node) -> None:
         """Lets go of a node that nobody needs any more, and of the folders above that were kept for it."""
-        while node.id != TOP and not node.told and not node.opens and not node.backing and not node.children:
+        while node.id != TOP and not _needed(node):
             above = node.folder
             self.unname(node)
             if self._nodes.pop(node.id, None):
@@ -204,14 +205,30 @@ class Nodes:
     def arrived(self, node: Node, staged: Staged, entry: Entry) -> None:
         """The backend has what was written."""
         staged.arrived(entry)
+        self.staged_otherwise(node, staged)
+
+    def carry(self, node: Node, entry: Entry) -> None:
+        """The backend has the same bytes of an open file somewhere else, or as another version."""
+        staged = node.staged
+        if staged:
+            staged.carry(entry)
+            self.staged_otherwise(node, staged)
+        if staged is None or not staged.dirty:
+            node.entry = entry
+        if node.opens or node.backing:
+            self._note(node, _opened(node))
+
+    def staged_otherwise(self, node: Node, staged: Staged) -> None:
+        """Something else is known of what is written here: what the backend has of it, and is to keep beside it."""
         self._journal.put([_staged(node, staged)])
 
     def end(self, node: Node) -> None:
         """The file is written here no more."""
         if node.staged:
-            self._journal.put([StagedIn(node.id, "", "", False)])
+            self._journal.put([StagedIn(node.id, "")])
             self.stage.end(node.staged)
             node.staged = None
+            self.clear(node)
 
     def remove(self, node: Node) -> None:
         """No name leads to the node any more; whoever has it open goes on with it."""
@@ -255,8 +272,9 @@ class Nodes:
             self._take(record)
         for node in self._nodes.values():
             if node.staged and not node.nameless:
+                node.entry = node.staged.entry(node.path)
                 # It has what the backend may not have yet.
-                node.entry, node.until = node.staged.entry(node.path), FOREVER
+                node.until = FOREVER if node.staged.dirty else 0.0
         self._rewrite()
         self.stage.clear({node.staged.file.name for node in self._nodes.values() if node.staged})
 
@@ -272,16 +290,16 @@ class Nodes:
             case Forgotten(id_) if node := self._nodes.pop(id_, None):
                 self.unname(node)
             case OpenAt(id_, path, version, size, modified) if node := self._nodes.get(id_):
-                node.entry = Entry(path, node.entry.kind, size, modified, version)
+                node.entry = Entry(os.fsdecode(path), node.entry.kind, size, modified, version)
                 node.opens = UNKNOWN
             case Closed(id_) if node := self._nodes.get(id_):
                 node.opens = 0
             case Backed(id_, backing) if node := self._nodes.get(id_):
                 node.backing = backing
-            case StagedIn(id_, file, made_of, only_new) if node := self._nodes.get(id_):
-                node.staged = self.stage.take_up(file) if file else None
+            case StagedIn(id_, file) if node := self._nodes.get(id_):
                 if node.staged:
-                    node.staged.made_of, node.staged.only_new = made_of, only_new
+                    os.close(node.staged.descriptor)
+                node.staged = self.stage.take_up(file, record) if file else None
 
     def _take_name(self, id_: int, folder: Node | None, kind: Kind, name: str) -> Node:
         self._next = max(self._next, id_ + 1)
@@ -312,6 +330,10 @@ class Nodes:
             waiting += node.within()
 
 
+def _needed(node: Node) -> bool:
+    return bool(node.told or node.opens or node.backing or node.children or node.staged)
+
+
 def _differs(node: Node, entry: Entry) -> bool:
     """True if the thing cannot be what the node is: the kernel would mix the bytes of two versions."""
     if node.entry.kind != entry.kind:
@@ -326,8 +348,9 @@ def _named(node: Node) -> NamedAt:
 
 def _opened(node: Node) -> OpenAt:
     entry = node.entry
-    return OpenAt(node.id, entry.path, entry.version, entry.size, entry.modified)
+    return OpenAt(node.id, os.fsencode(entry.path), entry.version, entry.size, entry.modified)
 
 
 def _staged(node: Node, staged: Staged) -> StagedIn:
-    return StagedIn(node.id, staged.file.name, staged.made_of, staged.only_new)
+    uploaded = replace(staged.uploaded, path="") if staged.uploaded and not staged.dirty else None
+    return StagedIn(node.id, staged.file.name, staged.made_of, staged.only_new, staged.facts, uploaded)

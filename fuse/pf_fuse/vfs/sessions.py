@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import errno
 from collections import OrderedDict, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from pf_backends.entries import Entry
 from pf_backends.errors import failure
 from pf_fuse.operations import Kernel, Opened, Reach
 from pf_fuse.vfs.nodes import Node, Nodes
@@ -35,6 +36,8 @@ class Session:
     content: Content
     """What the backend had."""
     reach: Reach = Reach.NOTHING
+    left: list[Content] = field(default_factory=list)
+    """Contents that somebody may still be reading from: the same bytes under names that they had before."""
 
 
 class Sessions:
@@ -113,7 +116,18 @@ class Sessions:
         """Nobody has it open any more, and nothing is left to do with it."""
         session = self._sessions.pop(node.id, None)
         if session:
-            session.content.close()
+            for content in (session.content, *session.left):
+                content.close()
+
+    def carry(self, node: Node, entry: Entry) -> None:
+        """The backend has the same bytes of a file that is open somewhere else, or as another version, from now on."""
+        session = self._sessions.get(node.id)
+        if session and not node.staged:
+            session.left.append(session.content)
+            session.content = self._contents.open(entry)
+        if node.id in self._kept:
+            self._kept[node.id] = entry.version
+        self._nodes.carry(node, entry)
 
     def forget(self, node: Node) -> None:
         """The kernel knows it no more, and has nothing cached of it."""
@@ -162,3 +176,8 @@ class Sessions:
             return Reach.DIRECT
         self._nodes.back(node, self._kernel.register(whole))
         return Reach.NOTHING
+
+
+def version_here(node: Node) -> str:
+    """The version of the backend's that is open, or that is written to."""
+    return node.staged.made_of if node.staged else node.entry.version

@@ -68,7 +68,7 @@ class Tree:
         now = self._monotonic()
         if (node := self.nodes.child(folder, name)) and node.until > now:
             return Found(node.entry, node.until)
-        if (listing := folder.listing) and listing.until > now:
+        if (listing := folder.listing) and listing.until > now and name not in listing.doubted:
             return Found(listing.entries.get(name), listing.until)
         if folder.absent and (until := folder.absent.get(name, 0.0)) > now:
             return Found(None, until)
@@ -173,6 +173,8 @@ class Tree:
         if self._backend.capabilities.folders:
             # Its own times are others now.
             folder.until = 0.0
+            if folder.folder and folder.folder.listing:
+                folder.folder.listing.doubted.add(folder.name)
         if folder.absent:
             folder.absent.pop(name, None)
         return folder.changed

@@ -9,9 +9,10 @@ from __future__ import annotations
 import errno
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,13 +22,11 @@ from pf_backends.paths import joined
 from pf_fuse.operations import Answer, Caller, Known, Opened
 from pf_fuse.staging.staged import Staged
 from pf_fuse.staging.uploading import Uploader
+from pf_fuse.vfs.bringing import Bringing
 from pf_fuse.vfs.looking import Looking, text_of
 from pf_fuse.vfs.nodes import FOREVER, UNKNOWN, Node
 from pf_fuse.vfs.sessions import Sessions
 from pf_fuse.vfs.tree import Tree
-
-_PIECE = 4 << 20
-"""Bytes of a file that are brought here at once."""
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -52,6 +51,7 @@ class Writing:
         self._lock = tree.lock
         self._looking = looking
         self._sessions = sessions
+        self._bringing = Bringing(tree, sessions)
         self._uploader = uploader
         self._later = workers.submit
         self._keeps = keeps
@@ -71,15 +71,18 @@ class Writing:
     def open(self, node: int, flags: int) -> Answer[Opened]:
         with self._lock:
             known = self._nodes[node]
-            if known.staged or known.nameless or self._tree.fresh(known):
+            waits = flags & os.O_TRUNC and _uploading(known)
+            if not waits and (known.staged or known.nameless or self._tree.fresh(known)):
                 return self._opened(known, flags)
         return self._later(self._refreshed, known, flags)
 
     def write(self, node: int, offset: int, data: memoryview) -> Answer[int]:
         known = self._nodes[node]
         staged = known.staged
-        if staged and not staged.upload:
-            return self._written(known, staged, offset, data)
+        if staged:
+            with staged.gate:
+                if staged.written_to and not staged.upload:
+                    return self._written(known, staged, offset, data)
         return self._later(self._bring_and_write, known, offset, bytes(data))
 
     def flush(self, node: int) -> Answer[None]:
@@ -92,15 +95,17 @@ class Writing:
     def release(self, node: int) -> Answer[None]:
         with self._lock:
             known = self._nodes[node]
-            if known.opens <= 1 and _waits(known):
-                return self._later(self._upload_and_end, known)
-            self._end(known)
+            if known.opens <= 1 and known.staged and not known.unlinked:
+                return self._later(self._upload_and_close, known)
+            if known.opens >= UNKNOWN and _waits(known):
+                return self._later(self._upload, known)
+            self._close(known)
             return None
 
     def forgotten(self, node: Node) -> None:
         """The kernel knows it no more. The caller holds the lock."""
         if _waits(node):
-            self._later(self._upload_and_end, node)
+            self._later(self._upload_and_finish, node)
         elif node.staged:
             self._nodes.end(node)
 
@@ -122,7 +127,7 @@ class Writing:
         with self._lock:
             node = self._new(caller, folder, name, mode, os.O_EXCL)
             self._nodes.tell(node)
-        self._upload_and_end(node)
+        self._upload_and_finish(node)
         with self._lock:
             return self._looking.known(node)
 
@@ -134,14 +139,50 @@ class Writing:
             self._upload(node)
 
     @contextmanager
+    def still(self, node: Node) -> Iterator[Node]:
+        """Holds the lock, and nothing of the file is being uploaded. Blocks."""
+        while True:
+            with self._lock:
+                upload = _uploading(node)
+                if upload is None:
+                    yield node
+                    return
+            upload.exception()
+
+    @contextmanager
+    def resting(self, nodes: Sequence[Node]) -> Iterator[None]:
+        """The backend has all that was written to files; who would write to one of them waits. Blocks."""
+        done = Future[None]()
+        resting = [staged for node in nodes if (staged := self._rested(node, done))]
+        try:
+            yield
+        finally:
+            for staged in resting:
+                staged.upload = None
+            done.set_result(None)
+
+    def _rested(self, node: Node, until: Future[None]) -> Staged | None:
+        while True:
+            self.settle(node)
+            with self.still(node):
+                staged = node.staged
+                if staged is None or node.unlinked:
+                    return None
+                if not staged.dirty:
+                    with staged.gate:
+                        staged.upload = until
+                    return staged
+
+    @contextmanager
     def leaving(self, node: Node | None) -> Iterator[None]:
         """What was written to the file needs not be kept if the block succeeds; nothing is uploaded amid it. Blocks."""
         if node is None:
             yield
             return
+        self._bringing.before_it_goes(node)
         with self._lock:
             node.unlinked = True
-            upload = node.staged.upload if node.staged else None
+            upload = _uploading(node)
         if upload:
             upload.exception()
         try:
@@ -171,7 +212,9 @@ class Writing:
             if flags & os.O_EXCL:
                 raise failure(errno.EEXIST, name, "there is something of this name already")
             node = self._tree.enter(folder, found.entry, found.until)
-            return self._looking.told(node), self._opened(node, flags)
+        opened = self._refreshed(node, flags)
+        with self._lock:
+            return self._looking.told(node), opened
 
     def _created(self, caller: Caller, folder: Node, name: str, mode: int, flags: int) -> tuple[Known, Opened]:
         node = self._new(caller, folder, name, mode, flags)
@@ -179,7 +222,9 @@ class Writing:
         return self._looking.told(node), opened
 
     def _new(self, caller: Caller, folder: Node, name: str, mode: int, flags: int) -> Node:
-        facts = Facts(mode=mode & 0o7777, owner=(caller.uid, caller.gid)) if self._keeps else Facts()
+        facts = Facts(attributes={})
+        if self._keeps:
+            facts = replace(facts, mode=mode & 0o7777, owner=(caller.uid, caller.gid))
         entry = Entry(joined(folder.path, name), Kind.FILE)
         node = self._tree.put(folder, name, entry, FOREVER)
         staged = self._nodes.stage.begin(only_new=bool(flags & os.O_EXCL), facts=facts)
@@ -189,8 +234,12 @@ class Writing:
 
     def _refreshed(self, node: Node, flags: int) -> Opened:
         self._tree.refresh(node)
-        with self._lock:
-            return self._opened(node, flags)
+        while True:
+            with self._lock:
+                upload = _uploading(node) if flags & os.O_TRUNC else None
+                if upload is None:
+                    return self._opened(node, flags)
+            upload.exception()
 
     def _opened(self, node: Node, flags: int) -> Opened:
         opened = self._sessions.open_to_write(node)
@@ -199,20 +248,20 @@ class Writing:
         return opened
 
     def _emptied(self, node: Node) -> None:
-        staged = node.staged
-        if staged is None:
-            staged = self._nodes.stage.begin()
-            self._nodes.begin(node, staged)
-        os.ftruncate(staged.descriptor, 0)
-        staged.touched()
+        staged = self._bringing.emptied(node)
+        self._touched(node, staged)
         self._show(node, staged)
 
     def _written(self, node: Node, staged: Staged, offset: int, data: memoryview | bytes) -> int:
         count = os.pwrite(staged.descriptor, data, offset)
-        if not staged.dirty:
-            staged.touched()
         self._show(node, staged)
         return count
+
+    def _touched(self, node: Node, staged: Staged) -> None:
+        """What is here will be newer than what the backend has. The caller holds the lock."""
+        if not staged.written_to:
+            staged.touched()
+            self._nodes.staged_otherwise(node, staged)
 
     def _show(self, node: Node, staged: Staged) -> None:
         """From now on the file is what is written here, whatever the backend tells."""
@@ -223,17 +272,15 @@ class Writing:
         return self._changing(node, lambda staged: self._written(node, staged, offset, data))
 
     def _truncate(self, node: Node, size: int) -> Known:
-        with self._lock:
-            opens = node.opens
-
         def cut(staged: Staged) -> None:
             os.ftruncate(staged.descriptor, size)
-            staged.touched()
             self._show(node, staged)
 
         self._changing(node, cut, keep=size)
+        with self._lock:
+            opens = node.opens
         if not opens:
-            self._upload_and_end(node)
+            self._upload_and_finish(node)
         elif opens >= UNKNOWN:
             self._upload(node)
         with self._lock:
@@ -242,7 +289,6 @@ class Writing:
     def _allocate(self, node: Node, offset: int, length: int) -> None:
         def allocate(staged: Staged) -> None:
             os.posix_fallocate(staged.descriptor, offset, length)
-            staged.touched()
             self._show(node, staged)
 
         self._changing(node, allocate)
@@ -250,35 +296,14 @@ class Writing:
     def _changing(self, node: Node, change: Callable[[Staged], T], keep: int | None = None) -> T:
         """Changes what is here of the file, once all of it is, or as much as is kept. Blocks."""
         while True:
-            staged = self._brought(node, keep)
+            staged = self._bringing.brought(node, keep)
             with self._lock:
                 upload = staged.upload
-                if upload is None:
+                if upload is None and node.staged is staged:
+                    self._touched(node, staged)
                     return change(staged)
-            upload.exception()
-
-    def _brought(self, node: Node, keep: int | None) -> Staged:
-        """Where the file is written, with what it has."""
-        with self._lock:
-            if node.staged:
-                return node.staged
-            content = self._sessions.take_up(node).content
-            entry = node.entry
-        facts = Facts(mode=entry.mode, owner=entry.owner)
-        staged = self._nodes.stage.begin(made_of=entry.version, facts=facts)
-        offset, size = 0, entry.size if keep is None else min(keep, entry.size)
-        while offset < size:
-            answer = content.read(offset, min(_PIECE, size - offset))
-            data = answer.result() if isinstance(answer, Future) else answer
-            if not data:
-                raise failure(errno.EIO, entry.path, f"it ends after {offset} of {entry.size} bytes")
-            offset += os.pwrite(staged.descriptor, data, offset)
-        with self._lock:
-            if node.staged:
-                self._nodes.stage.end(staged)
-                return node.staged
-            self._nodes.begin(node, staged)
-            return staged
+            if upload:
+                upload.exception()
 
     def _upload(self, node: Node) -> None:
         with self._lock:
@@ -286,8 +311,9 @@ class Writing:
             if staged is None:
                 return
             path, done = node.path, Future[None]()
-            under_way = staged.upload
-            staged.upload = under_way or done
+            with staged.gate:
+                under_way = staged.upload
+                staged.upload = under_way or done
         if under_way:
             under_way.result()
             return
@@ -302,6 +328,7 @@ class Writing:
 
     def _send(self, node: Node, staged: Staged, path: str) -> None:
         condition = staged.condition(self._uploader.backend.capabilities.conditional)
+        staged.facts = self._all_facts(staged.facts, path)
         entry = self._uploader.send(path, staged.descriptor, staged.size, staged.facts, condition)
         with self._lock:
             self._nodes.arrived(node, staged, entry)
@@ -309,16 +336,39 @@ class Writing:
             if node.folder:
                 self._tree.put(node.folder, node.name, entry)
 
-    def _upload_and_end(self, node: Node) -> None:
+    def _all_facts(self, facts: Facts, path: str) -> Facts:
+        """With the attributes of the file whose place it takes."""
+        backend = self._uploader.backend
+        if facts.attributes is not None or not backend.capabilities.attributes:
+            return facts
+        with suppress(FileNotFoundError):
+            return replace(facts, attributes=backend.attributes(path).attributes)
+        return facts
+
+    def _upload_and_close(self, node: Node) -> None:
+        """The last who has it open closes it. Blocks."""
         try:
-            self._upload(node)
+            self._upload_or_keep(node)
+        finally:
+            with self._lock:
+                self._close(node)
+
+    def _upload_and_finish(self, node: Node) -> None:
+        """Of a file that was changed by its name. Blocks."""
+        try:
+            self._upload_or_keep(node)
+        finally:
+            with self._lock:
+                if not node.opens:
+                    self._finish(node)
+
+    def _upload_or_keep(self, node: Node) -> None:
+        try:
+            self.settle(node)
         except OSError as error:
             with self._lock:
                 self._keep(node, error)
             raise
-        finally:
-            with self._lock:
-                self._end(node)
 
     def _keep(self, node: Node, error: OSError) -> None:
         """What was written and cannot be uploaded, and nobody has open any more, is put aside."""
@@ -328,12 +378,19 @@ class Writing:
         node.staged, node.until = None, 0.0
         logger.error("not uploaded", extra={"path": node.entry.path, "kept": str(kept), "why": str(error)})
 
-    def _end(self, node: Node) -> None:
+    def _close(self, node: Node) -> None:
         """Closed once; what was written is needed no more once nobody has it open."""
         if node.opens <= 1:
-            self._sessions.end(node)
-            self._nodes.end(node)
+            self._finish(node)
         self._sessions.close(node)
+
+    def _finish(self, node: Node) -> None:
+        self._sessions.end(node)
+        self._nodes.end(node)
+
+
+def _uploading(node: Node) -> Future[None] | None:
+    return node.staged.upload if node.staged else None
 
 
 def _waits(node: Node) -> bool:

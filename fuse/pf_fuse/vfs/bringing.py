@@ -1,0 +1,89 @@
+"""Having here what a file has, so that it can be changed, or read when it is gone from the backend."""
+
+from __future__ import annotations
+
+import errno
+import os
+from concurrent.futures import Future
+from contextlib import suppress
+
+from pf_backends.entries import Entry, Facts, Kind
+from pf_backends.errors import failure
+from pf_fuse.staging.staged import Staged
+from pf_fuse.vfs.nodes import Node
+from pf_fuse.vfs.ports import Content
+from pf_fuse.vfs.sessions import Sessions
+from pf_fuse.vfs.tree import Tree
+
+_PIECE = 4 << 20
+"""Bytes of a file that are brought here at once."""
+_PARTING = 256 << 20
+"""Bytes of a file that is brought here because it goes while somebody reads it; who removes it waits for that."""
+
+
+class Bringing:
+    """Makes staged files of what the backend has."""
+
+    def __init__(self, tree: Tree, sessions: Sessions) -> None:
+        self._nodes = tree.nodes
+        self._lock = tree.lock
+        self._sessions = sessions
+
+    def brought(self, node: Node, keep: int | None = None) -> Staged:
+        """Where the file is written, with what it has, or as much as is kept. Blocks."""
+        with self._lock:
+            if node.staged:
+                return node.staged
+            content = self._sessions.take_up(node).content
+            entry = node.entry
+        staged = self._begun(entry, made_of=entry.version)
+        staged.arrived(entry)
+        try:
+            _fill(staged, entry, content, entry.size if keep is None else min(keep, entry.size))
+        except BaseException:
+            self._nodes.stage.end(staged)
+            raise
+        with self._lock:
+            if node.staged:
+                self._nodes.stage.end(staged)
+                return node.staged
+            self._nodes.begin(node, staged)
+            return staged
+
+    def emptied(self, node: Node) -> Staged:
+        """Where the file is written, without what it had. The caller holds the lock."""
+        staged = node.staged
+        if staged is None:
+            staged = self._begun(node.entry)
+            self._nodes.begin(node, staged)
+        os.ftruncate(staged.descriptor, 0)
+        return staged
+
+    def before_it_goes(self, node: Node) -> None:
+        """Who has open what is removed, or replaced, goes on reading it: the backend will not have it. Blocks."""
+        with self._lock:
+            if not self._would_be_lost(node):
+                return
+        # Others may have removed it, or it is not to be had: then its readers are told.
+        with suppress(OSError):
+            self.brought(node)
+
+    def _would_be_lost(self, node: Node) -> bool:
+        if node.entry.kind is not Kind.FILE or not node.opens or node.staged or node.backing:
+            return False
+        if not 0 < node.entry.size <= _PARTING:
+            return False
+        return self._sessions.take_up(node).content.whole() is None
+
+    def _begun(self, entry: Entry, made_of: str = "") -> Staged:
+        return self._nodes.stage.begin(made_of=made_of, facts=Facts(mode=entry.mode, owner=entry.owner))
+
+
+def _fill(staged: Staged, entry: Entry, content: Content, size: int) -> None:
+    offset = 0
+    while offset < size:
+        answer = content.read(offset, min(_PIECE, size - offset))
+        data = answer.result() if isinstance(answer, Future) else answer
+        if not data:
+            raise failure(errno.EIO, entry.path, f"it ends after {offset} of {entry.size} bytes")
+        offset += os.pwrite(staged.descriptor, data, offset)

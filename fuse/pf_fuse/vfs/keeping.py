@@ -1,0 +1,66 @@
+"""What is kept of files beside their bytes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pf_backends.entries import Entry, Facts
+from pf_backends.port import Backend
+from pf_fuse.vfs.nodes import Node
+from pf_fuse.vfs.sessions import Sessions, version_here
+from pf_fuse.vfs.tree import Tree
+
+
+class Keeping:
+    """Has the backend keep it, or the upload to come."""
+
+    def __init__(self, backend: Backend, tree: Tree, sessions: Sessions) -> None:
+        self._backend = backend
+        self._tree = tree
+        self._nodes = tree.nodes
+        self._sessions = sessions
+
+    def here(self, node: Node, facts: Facts) -> bool:
+        """True if the backend is not to be told, or is told by the upload to come. The caller holds the lock."""
+        staged = node.staged
+        if staged and (staged.dirty or node.nameless):
+            staged.facts = _both(staged.facts, facts)
+            self._nodes.staged_otherwise(node, staged)
+            node.entry = staged.entry(node.entry.path)
+        if node.nameless:
+            node.entry = _with_facts(node.entry, facts)
+        return node.nameless or bool(staged and staged.dirty)
+
+    def there(self, node: Node, path: str, facts: Facts) -> None:
+        """The backend keeps it. Who has the file open goes on with it, also if it bears another version now. Blocks."""
+        used = bool(node.opens or node.staged)
+        before = self._backend.stat(path).version if used else ""
+        entry = self._backend.set_facts(path, facts)
+        with self._tree.lock:
+            if staged := node.staged:
+                staged.facts = replace(_both(staged.facts, facts), modified=staged.facts.modified)
+            if used and before == version_here(node):
+                self._sessions.carry(node, entry)
+            elif not (staged and staged.dirty):
+                node.entry = entry
+            if node.folder:
+                self._tree.put(node.folder, node.name, node.entry, node.until if staged and staged.dirty else None)
+
+
+def _both(old: Facts, new: Facts) -> Facts:
+    """The old facts but for those that are new."""
+    return Facts(
+        modified=old.modified if new.modified is None else new.modified,
+        mode=old.mode if new.mode is None else new.mode,
+        owner=old.owner if new.owner is None else new.owner,
+        attributes=old.attributes if new.attributes is None else new.attributes,
+    )
+
+
+def _with_facts(entry: Entry, facts: Facts) -> Entry:
+    return replace(
+        entry,
+        modified=entry.modified if facts.modified is None else facts.modified,
+        mode=entry.mode if facts.mode is None else facts.mode,
+        owner=entry.owner if facts.owner is None else facts.owner,
+    )
