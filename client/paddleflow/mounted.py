@@ -7,8 +7,8 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ _MOUNTS = Path("/proc/self/mountinfo")
 _PLACE_FIELD = 4
 _PATIENCE = 10.0
 _LOOK = 0.05
-_PIECE = 1 << 16
 
 
 class NotMounted(NotFound):
@@ -31,10 +30,22 @@ class NotMounted(NotFound):
     reason = "NOT_MOUNTED"
 
 
+class Unanswered(FailedPrecondition):
+    """Whoever serves the mount cannot do what it was asked; the text says why."""
+
+    reason = "UNANSWERED"
+
+
 class StillMounted(FailedPrecondition):
     """The mount cannot be taken away; the text says why."""
 
     reason = "STILL_MOUNTED"
+
+
+def mount_of(path: Path, environ: Mapping[str, str]) -> Path | None:
+    """Where a mount of the user's is that a path lies in, if there is one."""
+    whole = Path(os.path.normpath(path.absolute()))
+    return next((place for place in (whole, *whole.parents) if is_served(state_folder(place, environ))), None)
 
 
 def ask(place: Path, environ: Mapping[str, str], question: str) -> Mapping[str, Any]:
@@ -46,18 +57,20 @@ def ask_whoever_serves(
     state: Path, place: Path, question: str, *, patience: float | None = _PATIENCE
 ) -> Mapping[str, Any]:
     """What whoever serves the mount with this folder answers; NotMounted if nobody does."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
-        asking.settimeout(patience)
-        try:
-            with _address(state, _SOCKET) as address:
-                asking.connect(address)
-        except (FileNotFoundError, ConnectionRefusedError):
-            raise NotMounted(f"no filesystem of yours is mounted at {place}") from None
-        text = _exchanged(asking, question)
-    if not text:
-        raise NotMounted(f"whoever serves the mount at {place} has just ended; if it was not unmounted, ask again")
-    answer: Mapping[str, Any] = json.loads(text)
-    return answer
+    with closing(_answers(state, place, {"ask": question}, patience)) as answers:
+        return next(answers)
+
+
+def follow(
+    place: Path, environ: Mapping[str, str], question: str, **about: object
+) -> Generator[Mapping[str, Any], None, None]:
+    """What whoever serves your mount at a place answers, line after line; to close it ends what it is about."""
+    asked = {"ask": question, **about}
+    with closing(_answers(state_folder(place, environ), place, asked, _PATIENCE)) as answers:
+        for answer in answers:
+            if set(answer) == {"error"}:
+                raise Unanswered(str(answer["error"]))
+            yield answer
 
 
 def unmount(place: Path, environ: Mapping[str, str], *, force: bool = False) -> None:
@@ -105,13 +118,40 @@ def is_held(state: Path) -> bool:
         return True
 
 
-def _exchanged(asking: socket.socket, question: str) -> bytes:
-    """The answer; nothing if whoever serves ends meanwhile."""
-    try:
-        asking.sendall(json.dumps({"ask": question}).encode() + b"\n")
-        return b"".join(iter(lambda: asking.recv(_PIECE), b""))
-    except ConnectionError:
-        return b""
+def is_served(state: Path) -> bool:
+    """Whether a process serves the mount with this folder."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            with _address(state, _SOCKET) as address:
+                probe.connect(address)
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        return True
+
+
+def _answers(
+    state: Path, place: Path, question: Mapping[str, object], patience: float | None
+) -> Generator[Mapping[str, Any], None, None]:
+    heard = 0
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
+        asking.settimeout(patience)
+        try:
+            with _address(state, _SOCKET) as address:
+                asking.connect(address)
+        except (FileNotFoundError, ConnectionRefusedError):
+            raise NotMounted(f"no filesystem of yours is mounted at {place}") from None
+        for line in _lines(asking, question):
+            heard += 1
+            yield json.loads(line)
+    if not heard:
+        raise NotMounted(f"whoever serves the mount at {place} has just ended; if it was not unmounted, ask again")
+
+
+def _lines(asking: socket.socket, question: Mapping[str, object]) -> Iterator[bytes]:
+    """Of the answer; they end where whoever serves ends."""
+    with suppress(ConnectionError), asking.makefile("rb") as answers:
+        asking.sendall(json.dumps(question).encode() + b"\n")
+        yield from (line for line in answers if line.endswith(b"\n"))
 
 
 @contextmanager

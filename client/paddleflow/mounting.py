@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -55,24 +57,35 @@ def settings_of(
     description: MountDescription, place: Path, options: MountOptions, environ: Mapping[str, str]
 ) -> Mapping[str, Any]:
     """What `pf-fuse` is told."""
-    cache = description.cache
-    folders = options.cache_folders or cache.folders or [_own(environ) / "pages"]
     return {
         "place": str(place),
-        **_source(description.source),
-        "links": [{"path": path, **_source(source)} for path, source in description.links.items()],
+        **source_of(description, options, environ),
         "state": str(state_folder(place, environ)),
-        "cache": {
-            "folders": [str(folder) for folder in folders],
-            "size": options.cache_size or cache.size or None,
-        },
-        "readOnly": options.read_only or description.read_only,
         "dataset": options.dataset,
         "uid": os.getuid(),
         "gid": os.getgid(),
         "source": f"paddleflow:{description.filesystem_id}",
         **options.more,
     }
+
+
+def source_of(description: MountDescription, options: MountOptions, environ: Mapping[str, str]) -> Mapping[str, Any]:
+    """What opens the files of a filesystem, mounted or not, and where what is read of them is kept."""
+    cache = description.cache
+    return {
+        **_source(description.source),
+        "links": [{"path": path, **_source(source)} for path, source in description.links.items()],
+        "cache": {
+            "folders": [str(folder) for folder in options.cache_folders or cache.folders or [own_pages(environ)]],
+            "size": options.cache_size or cache.size or None,
+        },
+        "readOnly": options.read_only or description.read_only,
+    }
+
+
+def own_pages(environ: Mapping[str, str]) -> Path:
+    """Where the cache is if nobody says where."""
+    return _own(environ) / "pages"
 
 
 def start(settings: Mapping[str, Any], environ: Mapping[str, str]) -> None:
@@ -83,8 +96,7 @@ def start(settings: Mapping[str, Any], environ: Mapping[str, str]) -> None:
     program = _program()
     state = Path(settings["state"])
     state.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for folder in settings["cache"]["folders"]:
-        Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folders(settings)
     log = state / LOG
     reader, writer = os.pipe2(os.O_CLOEXEC)
     with os.fdopen(reader, "rb") as said, log.open("wb") as errors, _in_memory(json.dumps(settings).encode()) as told:
@@ -94,6 +106,29 @@ def start(settings: Mapping[str, Any], environ: Mapping[str, str]) -> None:
             os.close(writer)
         if said.readline() != READY:
             raise CannotMount(_why(log))
+
+
+def make_folders(source: Mapping[str, Any]) -> None:
+    """Those of its cache."""
+    for folder in source["cache"]["folders"]:
+        Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def run_errand(name: str, told: Mapping[str, Any]) -> Generator[Mapping[str, Any], None, None]:
+    """Has the program do something, and gives what it tells meanwhile; to close it ends it. CannotMount if it fails."""
+    with _in_memory(json.dumps(told).encode()) as asked, tempfile.TemporaryFile() as errors:
+        doing = subprocess.Popen([_program(), name], stdin=asked, stdout=subprocess.PIPE, stderr=errors)
+        try:
+            with doing.stdout or nullcontext(()) as reports:
+                yield from map(json.loads, reports)
+        except BaseException:
+            doing.terminate()
+            raise
+        finally:
+            failed = doing.wait()
+        if failed:
+            errors.seek(0)
+            raise CannotMount(_last_words(errors.read().decode(errors="replace")))
 
 
 def _spawn(program: str, environ: Mapping[str, str], streams: Sequence[int]) -> None:
@@ -135,7 +170,11 @@ def _in_memory(data: bytes) -> Iterator[int]:
 
 
 def _why(log: Path) -> str:
-    lines = log.read_text(errors="replace").splitlines()[-_LAST_LINES:]
+    return _last_words(log.read_text(errors="replace"))
+
+
+def _last_words(text: str) -> str:
+    lines = text.splitlines()[-_LAST_LINES:]
     return "\n".join(lines).removeprefix(f"{PROGRAM}: ") or f"{PROGRAM} ended without a word"
 
 

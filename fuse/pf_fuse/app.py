@@ -8,11 +8,11 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
+from typing import Any
 
-from pf_backends.linked import LinkedBackend
-from pf_backends.opening import Surroundings, open_backend
 from pf_backends.port import Backend
 from pf_fuse.compose import compose
 from pf_fuse.control import Control
@@ -22,9 +22,13 @@ from pf_fuse.holder.holder import Holder
 from pf_fuse.holder.settings import HolderSettings
 from pf_fuse.kernel.features import USUAL, Feature
 from pf_fuse.kernel.transport import Transport
+from pf_fuse.metrics.exposition import exposition
+from pf_fuse.metrics.port import listen, parse_address
+from pf_fuse.metrics.port import serve as serve_metrics
+from pf_fuse.opening import opened
+from pf_fuse.questions import questions
 from pf_fuse.settings import MountSettings
 from pf_fuse.stats import stats
-from pf_fuse.vfs.vfs import Vfs
 
 _LOCKS = Feature.POSIX_LOCKS | Feature.FLOCK_LOCKS
 """The kernel keeps locks itself: they hold among the programs of one machine."""
@@ -41,6 +45,9 @@ def hold(settings: MountSettings, told: bytes) -> None:
         backend.check()
     finally:
         backend.close()
+    if settings.metrics:
+        # Whether it is free is better told now than found in the log.
+        listen(parse_address(settings.metrics)).close()
     holder = HolderSettings(
         place=str(settings.place),
         socket=str(settings.state / _SOCKET),
@@ -62,10 +69,11 @@ def serve(settings: MountSettings) -> None:
         backend.check()
     parts = compose(backend, settings, lambda: secrets.token_hex(8))
     transport = Transport(held.device, held.agreement, parts.vfs, held.registry)
-    control = Control(
-        settings.state, {"stats": lambda _: stats(transport, parts, begun), "sync": lambda _: _synced(parts.vfs)}
-    )
+    telling = partial(stats, transport, parts, settings.state, begun)
+    control = Control(settings.state, questions(transport, parts, backend, settings, telling))
     control.begin()
+    if settings.metrics:
+        _serve_metrics(settings, telling)
     # What lives as long as the process needs not be looked through again and again.
     gc.collect()
     gc.freeze()
@@ -81,15 +89,15 @@ def serve(settings: MountSettings) -> None:
     held.holder.ended()
 
 
-def _synced(vfs: Vfs) -> Mapping[str, object]:
-    """The backend has all that was written so far. Fails with what it does not take."""
-    vfs.sync()
-    return {}
+def _serve_metrics(settings: MountSettings, telling: Callable[[], Mapping[str, Any]]) -> None:
+    """A port that somebody else has taken meanwhile keeps nobody from reading files."""
+    try:
+        listening = listen(parse_address(settings.metrics))
+    except OSError as error:
+        logging.getLogger(__name__).warning("no metrics at %s: %s", settings.metrics, error.strerror)
+        return
+    serve_metrics(listening, lambda: exposition(telling(), str(settings.place)))
 
 
 def _opened(settings: MountSettings) -> Backend:
-    """What is mounted, with the places that are linked into it."""
-    around = Surroundings(read_only=not settings.writable)
-    backend = open_backend(settings.url, settings.properties, around)
-    links = {link.path: open_backend(link.url, link.properties, around) for link in settings.links}
-    return LinkedBackend(backend, links) if links else backend
+    return opened(settings.url, settings.properties, settings.links, read_only=not settings.writable)

@@ -12,7 +12,8 @@ from pf_backends.entries import Upload
 from pf_backends.port import Backend
 from pf_fuse.fetching.fetcher import Fetcher
 from pf_fuse.fetching.settings import FetchSettings
-from pf_fuse.pages.cache import CacheSettings, PageCache
+from pf_fuse.opening import page_cache
+from pf_fuse.pages.cache import PageCache
 from pf_fuse.settings import MountSettings
 from pf_fuse.staging.notes import Notes
 from pf_fuse.staging.renaming import Move, Renamer
@@ -56,7 +57,7 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
     nodes = Nodes(Journal(folder / "nodes"), stage)
     lasts = _DATASET_LASTS if settings.dataset else settings.lasts
     tree = Tree(backend, nodes, Freshness(lasts, lasts), time.monotonic)
-    cache = PageCache(CacheSettings([str(path) for path in settings.cache.folders], settings.cache.size))
+    cache = page_cache(settings.cache)
     fetcher = Fetcher(backend, cache, FetchSettings(memory=settings.cache.memory), tree)
     workers = ThreadPoolExecutor(_WORKERS, "ask")
     sessions = Sessions(nodes, fetcher)

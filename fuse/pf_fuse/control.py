@@ -1,5 +1,6 @@
-"""Answers questions about a mount, on a socket in its folder: one line of JSON each way.
+"""Answers questions about a mount, on a socket in its folder: one line of JSON each way, or many lines of answer.
 
+What takes long is told of again and again, and ends when whoever asked hangs up.
 Who may read the folder of the mount may ask; that is who mounted it. No answer holds a secret.
 """
 
@@ -7,21 +8,25 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 SOCKET = "control"
 """The name of the socket in the folder."""
-_LINE_MOST = 1 << 16
+_LINE_MOST = 1 << 20
+_CALLERS = 64
+"""That are answered at once."""
 _PATIENCE = 10.0
 """Seconds that somebody who asks may take to do so."""
 
-Answering = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""Given what was asked beside the question's name."""
+Answer = Mapping[str, Any]
+Answering = Callable[[Answer], Answer | Iterator[Answer]]
+"""Given what was asked beside the question's name. What is told again and again is closed when nobody hears it."""
 
 
 class Control:
@@ -48,19 +53,32 @@ class Control:
         self._path.unlink(missing_ok=True)
 
     def _serve(self) -> None:
+        places = threading.BoundedSemaphore(_CALLERS)
         while True:
+            places.acquire()
             try:
                 caller, _ = self._socket.accept()
             except OSError:
                 return
-            threading.Thread(target=self._hear, args=(caller,), name="asked", daemon=True).start()
+            threading.Thread(target=self._speak, args=(caller, places), name="control-answer", daemon=True).start()
 
-    def _hear(self, caller: socket.socket) -> None:
-        with caller, suppress(OSError):
-            caller.settimeout(_PATIENCE)
-            caller.sendall(json.dumps(self._answer(_line(caller))).encode() + b"\n")
+    def _speak(self, caller: socket.socket, places: threading.BoundedSemaphore) -> None:
+        try:
+            with caller, suppress(OSError):
+                caller.settimeout(_PATIENCE)
+                answer = self._answer(_line(caller))
+                if isinstance(answer, Mapping):
+                    _say(caller, answer)
+                    return
+                with closing(_spoken(answer)) as answers:
+                    for each in answers:
+                        if _gone(caller):
+                            return
+                        _say(caller, each)
+        finally:
+            places.release()
 
-    def _answer(self, line: bytes) -> Mapping[str, Any]:
+    def _answer(self, line: bytes) -> Answer | Iterator[Answer]:
         try:
             asked = json.loads(line)
             answering = self._questions[asked["ask"]]
@@ -68,8 +86,27 @@ class Control:
             return {"error": f'ask one of {", ".join(self._questions)}, as in {{"ask": "stats"}}'}
         try:
             return answering(asked)
-        except (OSError, ValueError) as error:
+        except (OSError, TypeError, ValueError) as error:
             return {"error": str(error)}
+
+
+def _spoken(answers: Iterator[Answer]) -> Generator[Answer, None, None]:
+    """With what went wrong at the end."""
+    try:
+        yield from answers
+    except (OSError, ValueError) as error:
+        yield {"error": str(error)}
+
+
+def _gone(caller: socket.socket) -> bool:
+    """True if whoever asked has hung up; saying something would find that out only the second time."""
+    asking = select.poll()
+    asking.register(caller, select.POLLIN)
+    return bool(asking.poll(0)) and not caller.recv(1, socket.MSG_PEEK)
+
+
+def _say(caller: socket.socket, answer: Answer) -> None:
+    caller.sendall(json.dumps(answer).encode() + b"\n")
 
 
 @contextmanager

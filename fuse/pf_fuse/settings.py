@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
+
+S = TypeVar("S")
 
 GIB = 1 << 30
 
@@ -27,6 +30,28 @@ class LinkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Relative to the mount."""
     url: str
     properties: Mapping[str, str] = {}
+
+
+class SourceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """Files that are used without a mount, and where what is read of them is kept."""
+
+    url: str
+    """Where the files lie."""
+    cache: CacheSettings
+    properties: Mapping[str, str] = {}
+    """Of the backend, with its secrets."""
+    links: Sequence[LinkSettings] = ()
+    read_only: bool = False
+
+
+class WarmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """What is to be brought into a cache."""
+
+    source: SourceSettings
+    paths: Sequence[str]
+    """Files, and folders with all below them."""
+    at_once: int = 8
+    """Requests under way."""
 
 
 class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -56,6 +81,8 @@ class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     folder_mode: int = 0o755
     source: str = "paddleflow"
     """What `df` shows."""
+    metrics: str = ""
+    """``[HOST:]PORT`` at which Prometheus may ask; empty: nowhere."""
 
     @property
     def writable(self) -> bool:
@@ -72,13 +99,18 @@ class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
 
 
 def read_settings(data: bytes) -> MountSettings:
-    """The settings of a document in JSON; ValueError says what is wrong and never shows a value."""
-    try:
-        settings = msgspec.json.decode(data, type=MountSettings, dec_hook=_path)
-    except msgspec.ValidationError as error:
-        raise ValueError(f"the settings of the mount are malformed: {error}") from None
+    """The settings of a mount; ValueError as of `read`, and if it cannot be meant so."""
+    settings = read(data, MountSettings)
     settings.check()
     return settings
+
+
+def read(data: bytes, kind: type[S]) -> S:
+    """The settings of a document in JSON; ValueError says what is wrong and never shows a value."""
+    try:
+        return msgspec.json.decode(data, type=kind, dec_hook=_path)
+    except msgspec.DecodeError as error:
+        raise ValueError(f"the settings are malformed: {error}") from None
 
 
 def _path(kind: type, value: object) -> Path:

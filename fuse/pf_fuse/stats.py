@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import resource
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,17 +19,19 @@ _SHARES = (0.5, 0.99)
 _KIB = 1024
 
 
-def stats(transport: Transport, parts: Parts, since: float) -> Mapping[str, Any]:
+def stats(transport: Transport, parts: Parts, state: Path, since: float) -> Mapping[str, Any]:
     """Counts are since the process began; times in seconds, sizes in bytes."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return {
         "up": time.monotonic() - since,
         "passthrough": transport.passthrough,
+        "features": [feature.name.lower() for feature in transport.features if feature.name],
         "requests": {name: _request(figure) for name, figure in transport.figures.now().items()},
         "waiting": transport.waiting,
         "nodes": len(parts.tree.nodes),
         "cache": asdict(parts.cache.stats()),
         "fetching": asdict(parts.fetcher.stats()),
+        "written": {kind: _files(state / kind) for kind in ("stage", "aside")},
         "process": {
             "id": os.getpid(),
             "memory": _resident(),
@@ -43,8 +46,24 @@ def _request(figure: Figure) -> Mapping[str, Any]:
         "count": figure.count,
         "failed": {str(number): count for number, count in figure.failed.items()},
         "seconds": figure.total / 1e9,
+        "spans": figure.spans[: _used(figure.spans)],
         **{f"p{share * 100:g}": figure.within(share) / 1e9 for share in _SHARES},
     }
+
+
+def _used(spans: Sequence[int]) -> int:
+    """Up to the last one in which there is something."""
+    return max((place for place, count in enumerate(spans, 1) if count), default=0)
+
+
+def _files(folder: Path) -> Mapping[str, int]:
+    """What was written here: `stage` is not uploaded, or open; `aside` cannot be uploaded."""
+    sizes = []
+    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(FileNotFoundError):
+                sizes.append(entry.stat().st_size)
+    return {"files": len(sizes), "bytes": sum(sizes)}
 
 
 def _resident() -> int:

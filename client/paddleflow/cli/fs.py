@@ -9,9 +9,12 @@ from paddleflow.cli.fs_caches import createfscache, deletefscache, getfscache, m
 from paddleflow.cli.fs_copy import cp
 from paddleflow.cli.fs_files import cat, du, find, ls, mkdir, mv, rm, stat, touch
 from paddleflow.cli.fs_links import link, listlink, showlink, unlink
-from paddleflow.cli.fs_mount import mount, stats, umount
+from paddleflow.cli.fs_mount import mount, umount
 from paddleflow.cli.fs_options import NAME, OWNER
+from paddleflow.cli.fs_profile import profile
 from paddleflow.cli.fs_properties import property_option
+from paddleflow.cli.fs_stats import stats
+from paddleflow.cli.fs_warmup import warmup
 from paddleflow.cli.parameters import paging
 from paddleflow.cli.table import Cell, Table
 from paddleflow.cli.verbs import Invocation, Noun, pass_invocation
@@ -137,7 +140,7 @@ def grants(invocation: Invocation, name: str, maxsize: int, marker: str, usernam
 
 CACHES = (createfscache, getfscache, deletefscache, mounts)
 LINKS = (link, showlink, listlink, unlink)
-MOUNTS = (mount, umount, stats)
+MOUNTS = (mount, umount, stats, profile, warmup)
 for command in (*CACHES, *LINKS, *MOUNTS):
     fs.add_command(command)
 for command in (cat, cp, du, find, ls, mkdir, mv, rm, stat, touch):

@@ -5,20 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
-from paddleflow.cli.fs_options import NAME, OWNER
-from paddleflow.cli.table import Table
+from paddleflow.cli.fs_options import FOLDERS, NAME, OWNER, PLACE, SIZE, chosen_size
 from paddleflow.cli.verbs import Invocation, Verb, pass_invocation
-from paddleflow.mounted import ask, unmount
+from paddleflow.mounted import unmount
 from paddleflow.mounting import LOG, MountOptions, settings_of, start, state_folder
 from paddleflow.problems import InvalidArgument, Violation
-from paddleflow.quantity import MEMORY, parse_amount, round_amount
 
-PLACE = click.argument("place", metavar="PATH", type=click.Path(path_type=Path))
-_SECONDS, _OCTAL = "seconds", "octal"
+_SECONDS, _OCTAL, _TEXT = "seconds", "octal", "text"
 _OPTIONS: Mapping[str, tuple[str, str]] = {
     "attr-timeout": ("lasts", _SECONDS),
     "entry-timeout": ("lasts", _SECONDS),
@@ -26,6 +22,7 @@ _OPTIONS: Mapping[str, tuple[str, str]] = {
     "gid": ("gid", ""),
     "dir-mode": ("folderMode", _OCTAL),
     "file-mode": ("fileMode", _OCTAL),
+    "metrics": ("metrics", _TEXT),
 }
 """Words of -o, what the program that mounts calls them, and how they are read."""
 
@@ -37,11 +34,8 @@ _OPTIONS: Mapping[str, tuple[str, str]] = {
 @click.option("-r", "--read-only", is_flag=True, help="Nobody writes by this mount.")
 @click.option("--dataset", is_flag=True, help="Nobody changes what lies there while it is mounted; read-only and fast.")
 @click.option("--sub-path", default="", help="Only this folder of the filesystem.")
-@click.option(
-    "--data-cache-path", "--cache-dir", "folders", multiple=True, type=click.Path(path_type=Path),
-    help="Where to keep what was read; given several times, on several disks.",
-)  # fmt: skip
-@click.option("--cache-size", default="", help="How much of it, such as 100Gi; else what the disks have room for.")
+@FOLDERS
+@SIZE
 @click.option("-o", "--option", "words", metavar="KEY=VALUE", multiple=True, help=f"One of {', '.join(_OPTIONS)}.")
 @pass_invocation
 def mount(
@@ -66,7 +60,7 @@ def mount(
         read_only=read_only or dataset,
         dataset=dataset,
         cache_folders=[folder.absolute() for folder in folders],
-        cache_size=parse_amount(MEMORY, cache_size) if cache_size else None,
+        cache_size=chosen_size(cache_size),
         more=_more(words),
     )
     described = invocation.paddleflow().filesystems.describe_mount(
@@ -87,15 +81,6 @@ def umount(invocation: Invocation, place: Path, force: bool) -> None:
     invocation.printer.success(f"{place} unmounted")
 
 
-@click.command("stats", cls=Verb)
-@PLACE
-@pass_invocation
-def stats(invocation: Invocation, place: Path) -> None:
-    """Tell how the mount at PATH is doing: requests, cache, memory; --output json tells all."""
-    answer = ask(place.absolute(), os.environ, "stats")
-    invocation.printer.table(_stats_table(answer))
-
-
 def _more(words: tuple[str, ...]) -> Mapping[str, object]:
     found: dict[str, object] = {}
     for word in words:
@@ -107,39 +92,10 @@ def _more(words: tuple[str, ...]) -> Mapping[str, object]:
     return found
 
 
-def _value(key: str, kind: str, text: str) -> float | int:
+def _value(key: str, kind: str, text: str) -> float | int | str:
+    if kind == _TEXT:
+        return text
     try:
         return float(text.removesuffix("s")) if kind == _SECONDS else int(text, 8 if kind == _OCTAL else 10)
     except ValueError:
         raise InvalidArgument.of(Violation(key, f"{text!r} is no number")) from None
-
-
-def _stats_table(answer: Mapping[str, Any]) -> Table:
-    fetching, process, folders = answer["fetching"], answer["process"], answer["cache"]["folders"]
-    counts = fetching["counts"]
-    rows: list[list[str]] = [
-        ["up", f"{answer['up']:.0f} s"],
-        ["read by the kernel itself", "yes" if answer["passthrough"] else "no: the kernel or the user cannot"],
-        ["memory", f"{_amount(process['memory'])} (at most {_amount(process['memory_peak'])})"],
-        ["processor", f"{process['processor']:.1f} s"],
-        ["files known", str(answer["nodes"])],
-        *([f"fetching: {name}", str(value)] for name, value in counts.items()),
-        *([f"cache {each['path']}", _cache(each)] for each in folders),
-        *([f"{name}", _requests(each)] for name, each in answer["requests"].items()),
-    ]
-    return Table(["what", "value"], rows)
-
-
-def _cache(folder: Mapping[str, Any]) -> str:
-    if folder["trouble"]:
-        return f"not used: {folder['trouble']}"
-    return f"{_amount(folder['bytes'])} of {_amount(folder['most'])} in {folder['files']} files"
-
-
-def _requests(each: Mapping[str, Any]) -> str:
-    failed = sum(each["failed"].values())
-    return f"{each['count']}, half within {each['p50'] * 1e6:.0f} µs, failed {failed}"
-
-
-def _amount(size: int) -> str:
-    return round_amount(MEMORY, size)

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from paddleflow.cli.completion import complete_filesystem, complete_user
+from paddleflow.quantity import MEMORY, parse_amount
 
 OWNER = click.option(
     "-u", "--username", default="", shell_complete=complete_user, help="Whose filesystem; else your own."
 )
 NAME = click.argument("name", metavar="FSNAME", shell_complete=complete_filesystem)
+FOLDERS = click.option(
+    "--data-cache-path", "--cache-dir", "folders", multiple=True, type=click.Path(path_type=Path),
+    help="Where to keep what was read; given several times, on several disks.",
+)  # fmt: skip
+SIZE = click.option(
+    "--cache-size", default="", help="How much of it, such as 100Gi; else what the disks have room for."
+)
+PLACE = click.argument("place", metavar="PATH", type=click.Path(path_type=Path))
+
+
+def chosen_size(text: str) -> int | None:
+    """Bytes of --cache-size."""
+    return parse_amount(MEMORY, text) if text else None

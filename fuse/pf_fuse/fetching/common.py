@@ -33,6 +33,8 @@ class Counts:
     """By reads of files that were not whole when they were asked."""
     waited: int = 0
     """Of these, by reads that had to wait."""
+    whole: int = 0
+    """Read here from files that were whole; what the kernel reads by itself nobody counts."""
     fetched: int = 0
     fetched_ahead: int = 0
     requests: int = 0

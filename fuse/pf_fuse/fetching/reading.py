@@ -54,6 +54,7 @@ class Reading:
         if self.file.complete:
             data = self.file.read(offset, size)
             if data is not None:
+                self._common.counts.whole += len(data)
                 return data
         end = min(offset + size, self.entry.size)
         if end <= offset:

@@ -86,7 +86,7 @@ class Work:
         if self._room(fetch) is None:
             return None
         try:
-            return Block(fetch.extent, _whole(common.source, entry), fetch.reading.blocks)
+            return Block(fetch.extent, fetch_whole(common.source, entry), fetch.reading.blocks)
         except BaseException:
             with common.lock:
                 common.memory.unclaim(entry.size)
@@ -99,7 +99,7 @@ class Work:
             return None
         block = Block(extent, buffer, fetch.reading.blocks, at=aligned_at(buffer))
         try:
-            _part(common.source, entry, extent, memoryview(buffer)[block.at : block.at + extent.size])
+            fetch_part(common.source, entry, extent, memoryview(buffer)[block.at : block.at + extent.size])
         except BaseException:
             with common.lock:
                 common.memory.give(buffer)
@@ -166,7 +166,7 @@ class Work:
             wait.failed(error)
 
 
-def _whole(source: Source, entry: Entry) -> bytes:
+def fetch_whole(source: Source, entry: Entry) -> bytes:
     """The bytes of a small file, of the version that is asked for."""
     try:
         found, data = source.fetch(entry.path, limit=entry.size)
@@ -180,7 +180,7 @@ def _whole(source: Source, entry: Entry) -> bytes:
     return data
 
 
-def _part(source: Source, entry: Entry, extent: Extent, into: memoryview) -> None:
+def fetch_part(source: Source, entry: Entry, extent: Extent, into: memoryview) -> None:
     """Fills memory with bytes of the version that is asked for."""
     count = source.read(entry.path, extent.start, into, version=entry.version)
     if count < extent.size:

@@ -51,6 +51,11 @@ class Transport:
         return self._replies.parked
 
     @property
+    def features(self) -> Feature:
+        """What the kernel and this mount have agreed to use."""
+        return self._agreement.features
+
+    @property
     def passthrough(self) -> bool:
         return self._registry is not None and Feature.PASSTHROUGH in self._agreement.features
 

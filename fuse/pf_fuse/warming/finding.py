@@ -1,0 +1,24 @@
+"""All files at and below some paths of a backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pf_backends.entries import Entry, Kind
+from pf_backends.port import Backend
+
+
+def files_at(backend: Backend, path: str) -> Iterator[Entry]:
+    """A file, or all files below a folder. OSError if there is nothing, or if it cannot be listed any further."""
+    entry = backend.stat(path)
+    if entry.kind is Kind.FILE:
+        yield entry
+    if entry.kind is not Kind.FOLDER:
+        return
+    rest = ""
+    while True:
+        page = backend.walk(path, rest=rest)
+        yield from (each for each in page.entries if each.kind is Kind.FILE)
+        rest = page.rest
+        if not rest:
+            return
