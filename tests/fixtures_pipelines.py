@@ -111,10 +111,14 @@ class PipelineSite:
 
 @contextmanager
 def own_pipelines(
-    postgres: PostgresServer, valkey: ValkeyServer, settings: Mapping[str, str] | None = None
+    postgres: PostgresServer,
+    valkey: ValkeyServer,
+    settings: Mapping[str, str] | None = None,
+    *,
+    real: bool = False,
 ) -> Iterator[PipelineProcess]:
-    """A pipeline service beside services of its own."""
-    with own_jobs(postgres, valkey) as jobs:
+    """A pipeline service beside services of its own; `real`: its filesystems lie on real servers of this machine."""
+    with own_jobs(postgres, valkey, real=real) as jobs:
         process = PipelineProcess(jobs, settings or {})
         try:
             process.start()

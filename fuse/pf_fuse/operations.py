@@ -149,6 +149,9 @@ class Kernel(Protocol):
     def forget_name(self, folder: int, name: bytes) -> None:
         """What the kernel knows of a name is not right any more."""
 
+    def settle(self) -> None:
+        """Returns when the kernel has heard all this. Not to be called where it is answered."""
+
 
 class Operations(Protocol):
     """Whoever answers the kernel. Names are as programs give them, never empty, ``.`` or ``..``."""

@@ -16,6 +16,7 @@ from pf_fuse.kernel.accesses import Accesses
 from pf_fuse.kernel.transport import Transport
 from pf_fuse.metrics.exposition import exposition
 from pf_fuse.settings import MountSettings
+from pf_fuse.vfs.renewing import renew
 from pf_fuse.vfs.tree import Tree
 from pf_fuse.warming.telling import warm
 from pf_fuse.warming.warmer import Warmer
@@ -48,10 +49,15 @@ def questions(
         parts.vfs.sync()
         return {}
 
+    def renewed(_: Answer) -> Answer:
+        renew(parts.tree, transport)
+        return {}
+
     return {
         "stats": lambda _: telling(),
         "metrics": lambda _: {"text": exposition(telling(), str(settings.place))},
         "sync": sync,
+        "renew": renewed,
         "warm": warming,
         "accesses": accesses,
         "paths": paths,

@@ -95,7 +95,7 @@ async def test_what_a_replica_writes_is_there_when_it_has_ended(site: Site, remo
 
 async def test_replicas_of_a_tenant_share_one_mount_and_it_goes_with_the_last(site: Site, remote: Remote) -> None:
     place, runtime = site
-    wait = "until [ -e /data/go ]; do sleep 0.05; done; cat /data/go"
+    wait = "until [ -s /data/go ]; do sleep 0.05; done; cat /data/go"
     replicas = [on(remote, wait), on(remote, wait), on(replace(remote), "sleep 0.5; echo now > /data/go")]
     async with watched(runtime) as watch:
         await begun(runtime, *replicas)
@@ -208,3 +208,23 @@ async def test_what_cannot_be_uploaded_fails_the_replica_and_is_kept(site: Site,
     assert "fs-ada-public: mine" in words
     (kept,) = (place.data / "unsent").rglob("mine*")
     assert kept.read_text() == "mine\n"
+
+
+async def test_a_replica_sees_what_was_there_when_it_began(site: Site, remote: Remote, bucket: Backend) -> None:
+    """Also where another one has just looked, and what it saw is remembered for a second."""
+    _, runtime = site
+    keeper = on(remote, "sleep 1000")
+    async with watched(runtime) as watch:
+        await begun(runtime, keeper)
+        for number in range(4):
+            bucket.put("changing", b"%d" % number)
+            if number == 3:
+                bucket.put("new", b"")
+            reader = on(remote, "cat /data/changing; ls /data; [ -e /data/new ] && echo new")
+            await begun(runtime, reader)
+            await watch.over(reader.key)
+            text = await output(runtime, reader.key)
+            assert text.startswith(str(number)), "it saw an older version"
+            assert text.endswith("new\nnew\n") == (number == 3)
+        await runtime.stop([keeper.key], 0)
+        await watch.over(keeper.key)

@@ -103,6 +103,8 @@ class PlainKernel:
 
     def forget_name(self, folder: int, name: bytes) -> None: ...
 
+    def settle(self) -> None: ...
+
 
 class Site:
     """One process that serves a mount; `end` and another one in the same folder is the next."""

@@ -49,7 +49,7 @@ class Notices:
 
     def __init__(self, device: int) -> None:
         self._device = device
-        self._queue: SimpleQueue[bytes | None] = SimpleQueue()
+        self._queue: SimpleQueue[bytes | threading.Event | None] = SimpleQueue()
         self._begun = threading.Lock()
         self._thread: threading.Thread | None = None
 
@@ -58,6 +58,13 @@ class Notices:
         self._queue.put(notice)
         if self._thread is None:
             self._begin()
+
+    def settle(self) -> None:
+        """Returns when all that was to be told so far is told, or the kernel takes too long to listen."""
+        if self._thread is not None:
+            heard = threading.Event()
+            self._queue.put(heard)
+            heard.wait(PATIENCE)
 
     def end(self) -> None:
         """What is not yet told is of no use any more."""
@@ -75,6 +82,9 @@ class Notices:
 
     def _run(self) -> None:
         while (notice := self._queue.get()) is not None:
+            if isinstance(notice, threading.Event):
+                notice.set()
+                continue
             try:
                 os.write(self._device, notice)
             except OSError as failure:

@@ -79,6 +79,9 @@ class Transport:
         expire = Feature.EXPIRE_ONLY in self._agreement.features
         self._notices.tell(name_notice(folder, name, expire))
 
+    def settle(self) -> None:
+        self._notices.settle()
+
     def serve(self, resumed: bool = False) -> None:
         """Returns when the mount is gone. `resumed`: another process has served it and may have left requests."""
         self._operations.begin(self)

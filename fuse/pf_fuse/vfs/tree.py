@@ -74,6 +74,10 @@ class Tree:
             return Found(None, until)
         return None
 
+    def now(self) -> float:
+        """By the clock by which things are good until a time."""
+        return self._monotonic()
+
     def fresh(self, node: Node) -> bool:
         return node.until > self._monotonic()
 

@@ -16,6 +16,7 @@ from pf_backends.opening import open_backend
 from pf_fs.convert import encode
 from pf_fs.disk import MachineDisk
 from pf_fs.files.disk import MachineFiles, Patience
+from pf_fs.files.far import FarFiles
 from pf_fs.files.remembering import Memory
 from pf_fs.files.servicer import FileServicer
 from pf_fs.leaving import Known, Leaving
@@ -32,12 +33,12 @@ from pf_fs.mounts.postgres import PostgresMountStore
 from pf_fs.mounts.service import Caches, Reports
 from pf_fs.mounts.servicer import MountServicer
 from pf_fs.mounts.store import MountStore
-from pf_fs.ports import Servers, Users
+from pf_fs.ports import FilesAt, Folder, Servers, Users
 from pf_fs.postgres import PostgresFilesystemStore
 from pf_fs.resealing import Resealing, SealedThings
 from pf_fs.rules import NEVER, Rules
 from pf_fs.servers import BackendServers, Opener
-from pf_fs.service import Departures, Entrance, Filesystems, Folders, Grants, Mounts, Naming, Settling, Updates
+from pf_fs.service import Departures, Entrance, Filesystems, Folders, Grants, Mount, Mounts, Naming, Settling, Updates
 from pf_fs.servicer import FilesystemServicer
 from pf_fs.settings import FsSettings, LocalSettings
 from pf_fs.store import FilesystemStore
@@ -116,13 +117,24 @@ def _server(settings: FsSettings, base: MemberGround, users: Users, opener: Open
     server.add(fs_pb2_grpc.add_FilesystemServiceServicer_to_server, filesystem_servicer(service, parts))
     server.add(link_pb2_grpc.add_LinkServiceServicer_to_server, _link_servicer(service, parts))
     server.add(mount_pb2_grpc.add_MountServiceServicer_to_server, _mount_servicer(service, parts, base.ground.clock))
-    manager = _manager_servicer(service, parts, OpenPlaces(servers, threads), base.ground.clock)
+    places = OpenPlaces(servers, threads)
+    manager = _manager_servicer(service, parts, places, base.ground.clock)
     server.add(file_manager_pb2_grpc.add_FileManagerServiceServicer_to_server, manager)
-    entrance = Entrance(naming=parts.naming, folders=parts.folders)
-    disk = MachineFiles(Memory(time.time_ns), base.ground.clock, Patience())
-    file_servicer = FileServicer(database=service.database, entrance=entrance, files=disk)
-    server.add(file_pb2_grpc.add_FileServiceServicer_to_server, file_servicer)
+    server.add(
+        file_pb2_grpc.add_FileServiceServicer_to_server, _file_servicer(service, parts, places, base.ground.clock)
+    )
     return server
+
+
+def _file_servicer(service: Service, parts: Parts, places: OpenPlaces, clock: Clock) -> FileServicer:
+    memory = Memory(time.time_ns)
+    machine, far = MachineFiles(memory, clock, Patience()), FarFiles(places, memory, clock)
+
+    def files_at(place: Folder | Mount) -> FilesAt:
+        return machine.at(place) if isinstance(place, Folder) else far.at(place)
+
+    entrance = Entrance(naming=parts.naming, folders=parts.folders, mounts=parts.descriptions)
+    return FileServicer(database=service.database, entrance=entrance, files_at=files_at)
 
 
 def filesystem_servicer(service: Service, parts: Parts) -> FilesystemServicer:

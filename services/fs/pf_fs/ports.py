@@ -51,29 +51,28 @@ class Users(Protocol):
         """The names of all. Raises Unavailable if nobody can tell."""
 
 
-class Files(Protocol):
-    """What lies in folders of the machine.
+class FilesAt(Protocol):
+    """What lies in one filesystem.
 
-    Folders are those that a `Disk` found, and paths are relative to them and well-formed. Results come in the order in
-    which paths are given. All raise FolderUnusable if the folder does not answer, and PathEscapes if it is another one.
+    Paths are relative to it and well-formed. Results come in the order in which paths are given. All raise what is
+    wrong with the whole: FolderUnusable if a folder does not answer, PathEscapes if it is another one, ServerUnusable
+    if a server cannot be used.
     """
 
-    async def stat(self, folder: Folder, paths: Sequence[str]) -> Sequence[Stat | Fault]:
+    async def stat(self, paths: Sequence[str]) -> Sequence[Stat | Fault]:
         """What lies at paths."""
 
-    async def read(self, folder: Folder, ranges: Sequence[Range]) -> Sequence[Piece | Fault]:
+    async def read(self, ranges: Sequence[Range]) -> Sequence[Piece | Fault]:
         """Pieces of regular files."""
 
-    async def digest(
-        self, folder: Folder, paths: Sequence[str], mode: DigestMode
-    ) -> Sequence[Digest | Pending | Fault]:
+    async def digest(self, paths: Sequence[str], mode: DigestMode) -> Sequence[Digest | Pending | Fault]:
         """The digests of files, and of folders with all in them."""
 
-    async def make(self, folder: Folder, paths: Sequence[str]) -> Sequence[Done | Pending | Fault]:
+    async def make(self, paths: Sequence[str]) -> Sequence[Done | Pending | Fault]:
         """Makes folders, and those above them."""
 
-    async def remove(self, folder: Folder, paths: Sequence[str]) -> Sequence[Done | Pending | Fault]:
+    async def remove(self, paths: Sequence[str]) -> Sequence[Done | Pending | Fault]:
         """Removes what lies at paths."""
 
-    async def prepare(self, folder: Folder, paths: Sequence[str]) -> Sequence[Done | Pending | Fault]:
+    async def prepare(self, paths: Sequence[str]) -> Sequence[Done | Pending | Fault]:
         """Makes the folders in which paths lie, and removes what lies at the paths."""

@@ -27,10 +27,10 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class FileServiceStub:
-    """FileService reads and arranges the files of filesystems, so far for the services of the installation and in filesystems of kind LOCAL.
+    """FileService reads and arranges the files of filesystems of every kind, so far for the services of the installation.
 
     A service calls in the name of a user, who needs a grant: one for reading to look, one for writing to change. A path is relative to the filesystem, without `..`. Links in it are followed as long as they lead about in the
-    filesystem; one that leads out of it, as each absolute one does, is refused, whoever puts it there and when.
+    filesystem; one that leads out of it, as each absolute one does, is refused, whoever puts it there and when. Behind a server that knows links, the server follows them as it likes.
 
     Each call is about many files of one filesystem. What is wrong with one of them is told of it alone, as a fault with one of these reasons; the others are dealt with.
 
@@ -60,6 +60,8 @@ class FileServiceStub:
     | the folder of the filesystem is forbidden by now, or not one of those for users | PERMISSION_DENIED | FOLDER_NOT_ALLOWED | ask root |
     | the folder of the filesystem was replaced by a link | PERMISSION_DENIED | PATH_ESCAPES | – |
     | the folder of the filesystem does not exist, is none, or cannot be reached | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
+    | its server cannot be reached, or refuses | FAILED_PRECONDITION | SERVER_UNUSABLE | do what the message says |
+    | its server is none of those that may be called by now | PERMISSION_DENIED | SERVER_NOT_ALLOWED | ask the administrator |
     """
     ReadFiles: _grpc.UnaryUnaryMultiCallable[_file_pb2.ReadFilesRequest, _file_pb2.ReadFilesResponse]
     """ReadFiles returns pieces of regular files, at most 1 MiB in all. Idempotent. Fails like StatFiles."""
@@ -71,7 +73,7 @@ class FileServiceStub:
     | what | kind | what follows |
     |---|---|---|
     | a regular file | `file` | a byte, `x` if its owner may execute it and `-` otherwise, and the SHA-256 of its content |
-    | the same by time | `time` | a byte, as above, its size and its time of change in nanoseconds, in eight bytes each, the highest first |
+    | the same by time | `time` | a byte, as above, its size and its time of change in nanoseconds, in eight bytes each, the highest first; behind a server that tells versions of files, the SHA-256 of the version in place of the time |
     | a folder | `tree` | for each thing in it, by the bytes of the names: the length of the name in four bytes, the highest first; the name; the digest of the thing |
     | a link in a folder | `link` | the path it holds: it is not followed |
     | anything else | `else` | nothing: it is not opened |
@@ -93,10 +95,10 @@ class FileServiceStub:
 
 @_typing.type_check_only
 class FileServiceAsyncStub(FileServiceStub):
-    """FileService reads and arranges the files of filesystems, so far for the services of the installation and in filesystems of kind LOCAL.
+    """FileService reads and arranges the files of filesystems of every kind, so far for the services of the installation.
 
     A service calls in the name of a user, who needs a grant: one for reading to look, one for writing to change. A path is relative to the filesystem, without `..`. Links in it are followed as long as they lead about in the
-    filesystem; one that leads out of it, as each absolute one does, is refused, whoever puts it there and when.
+    filesystem; one that leads out of it, as each absolute one does, is refused, whoever puts it there and when. Behind a server that knows links, the server follows them as it likes.
 
     Each call is about many files of one filesystem. What is wrong with one of them is told of it alone, as a fault with one of these reasons; the others are dealt with.
 
@@ -123,6 +125,8 @@ class FileServiceAsyncStub(FileServiceStub):
     | the folder of the filesystem is forbidden by now, or not one of those for users | PERMISSION_DENIED | FOLDER_NOT_ALLOWED | ask root |
     | the folder of the filesystem was replaced by a link | PERMISSION_DENIED | PATH_ESCAPES | – |
     | the folder of the filesystem does not exist, is none, or cannot be reached | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
+    | its server cannot be reached, or refuses | FAILED_PRECONDITION | SERVER_UNUSABLE | do what the message says |
+    | its server is none of those that may be called by now | PERMISSION_DENIED | SERVER_NOT_ALLOWED | ask the administrator |
     """
     ReadFiles: _aio.UnaryUnaryMultiCallable[_file_pb2.ReadFilesRequest, _file_pb2.ReadFilesResponse]  # type: ignore[assignment]
     """ReadFiles returns pieces of regular files, at most 1 MiB in all. Idempotent. Fails like StatFiles."""
@@ -134,7 +138,7 @@ class FileServiceAsyncStub(FileServiceStub):
     | what | kind | what follows |
     |---|---|---|
     | a regular file | `file` | a byte, `x` if its owner may execute it and `-` otherwise, and the SHA-256 of its content |
-    | the same by time | `time` | a byte, as above, its size and its time of change in nanoseconds, in eight bytes each, the highest first |
+    | the same by time | `time` | a byte, as above, its size and its time of change in nanoseconds, in eight bytes each, the highest first; behind a server that tells versions of files, the SHA-256 of the version in place of the time |
     | a folder | `tree` | for each thing in it, by the bytes of the names: the length of the name in four bytes, the highest first; the name; the digest of the thing |
     | a link in a folder | `link` | the path it holds: it is not followed |
     | anything else | `else` | nothing: it is not opened |
@@ -155,10 +159,10 @@ class FileServiceAsyncStub(FileServiceStub):
     """PreparePaths makes the folders in which paths lie, as MakeFolders does, and removes what lies at the paths themselves, as RemoveFiles does. Idempotent. Fails like MakeFolders."""
 
 class FileServiceServicer(metaclass=_abc_1.ABCMeta):
-    """FileService reads and arranges the files of filesystems, so far for the services of the installation and in filesystems of kind LOCAL.
+    """FileService reads and arranges the files of filesystems of every kind, so far for the services of the installation.
 
     A service calls in the name of a user, who needs a grant: one for reading to look, one for writing to change. A path is relative to the filesystem, without `..`. Links in it are followed as long as they lead about in the
-    filesystem; one that leads out of it, as each absolute one does, is refused, whoever puts it there and when.
+    filesystem; one that leads out of it, as each absolute one does, is refused, whoever puts it there and when. Behind a server that knows links, the server follows them as it likes.
 
     Each call is about many files of one filesystem. What is wrong with one of them is told of it alone, as a fault with one of these reasons; the others are dealt with.
 
@@ -189,6 +193,8 @@ class FileServiceServicer(metaclass=_abc_1.ABCMeta):
         | the folder of the filesystem is forbidden by now, or not one of those for users | PERMISSION_DENIED | FOLDER_NOT_ALLOWED | ask root |
         | the folder of the filesystem was replaced by a link | PERMISSION_DENIED | PATH_ESCAPES | – |
         | the folder of the filesystem does not exist, is none, or cannot be reached | FAILED_PRECONDITION | FOLDER_UNUSABLE | do what the message says |
+        | its server cannot be reached, or refuses | FAILED_PRECONDITION | SERVER_UNUSABLE | do what the message says |
+        | its server is none of those that may be called by now | PERMISSION_DENIED | SERVER_NOT_ALLOWED | ask the administrator |
         """
 
     @_abc_1.abstractmethod
@@ -212,7 +218,7 @@ class FileServiceServicer(metaclass=_abc_1.ABCMeta):
         | what | kind | what follows |
         |---|---|---|
         | a regular file | `file` | a byte, `x` if its owner may execute it and `-` otherwise, and the SHA-256 of its content |
-        | the same by time | `time` | a byte, as above, its size and its time of change in nanoseconds, in eight bytes each, the highest first |
+        | the same by time | `time` | a byte, as above, its size and its time of change in nanoseconds, in eight bytes each, the highest first; behind a server that tells versions of files, the SHA-256 of the version in place of the time |
         | a folder | `tree` | for each thing in it, by the bytes of the names: the length of the name in four bytes, the highest first; the name; the digest of the thing |
         | a link in a folder | `link` | the path it holds: it is not followed |
         | anything else | `else` | nothing: it is not opened |

@@ -51,15 +51,15 @@ class _Digesting:
             case stat.S_IFDIR:
                 return self._tree(handle, level)
             case stat.S_IFLNK:
-                return _hashed(b"link", os.readlink(b"", dir_fd=handle))
+                return hashed(b"link", os.readlink(b"", dir_fd=handle))
             case _:
-                return _hashed(b"else", b"")
+                return hashed(b"else", b"")
 
     def _file(self, handle: int, seen: os.stat_result) -> bytes:
         flag = b"x" if seen.st_mode & stat.S_IXUSR else b"-"
         if self._mode is DigestMode.TIME:
-            return _hashed(b"time", flag + _eight(seen.st_size) + _eight(seen.st_mtime_ns))
-        return _hashed(b"file", flag + self._content(handle, seen))
+            return hashed(b"time", flag + eight(seen.st_size) + eight(seen.st_mtime_ns))
+        return hashed(b"file", flag + self._content(handle, seen))
 
     def _tree(self, handle: int, level: int) -> bytes:
         if level >= MOST_LEVELS:
@@ -97,7 +97,7 @@ class _Digesting:
         if (known := self._memory.known(key)) is not None:
             return known
         self._budget.check()
-        begun = self._memory.begin(key, seen)
+        begun = self._memory.begin(key, max(seen.st_mtime_ns, seen.st_ctime_ns))
         with readable(handle) as opened:
             self._read(opened, key, begun, seen.st_size)
             if identity(os.fstat(opened)) != key:
@@ -116,9 +116,11 @@ class _Digesting:
                 raise
 
 
-def _hashed(kind: bytes, what: bytes) -> bytes:
+def hashed(kind: bytes, what: bytes) -> bytes:
+    """The digest of something of this kind."""
     return sha256(kind + b"\0" + what).digest()
 
 
-def _eight(number: int) -> bytes:
+def eight(number: int) -> bytes:
+    """A number in eight bytes, the highest first."""
     return number.to_bytes(8, "big", signed=True)

@@ -48,10 +48,10 @@ class Patience:
 
 
 class MachineFiles:
-    """Fulfils `Files`. The paths it is given have no violations."""
+    """The threads in which all folders are worked on. The paths it is given have no violations."""
 
     def __init__(self, memory: Memory, clock: Clock, patience: Patience) -> None:
-        self._memory = memory
+        self.memory = memory
         self._clock = clock
         self._patience = patience
         self._threads = ThreadPoolExecutor(THREADS, "files")
@@ -60,31 +60,15 @@ class MachineFiles:
         self._making: defaultdict[int, Lock] = defaultdict(Lock)
         """By device. A folder has its permissions a moment after it is there; meanwhile nobody may give them on."""
 
-    async def stat(self, folder: Folder, paths: Sequence[str]) -> Sequence[Stat | Fault]:
-        return await self._answered(folder, lambda handle: _each(paths, lambda path: look(handle, sub_path(path))))
+    def at(self, folder: Folder) -> FolderFiles:
+        """The files of a folder."""
+        return FolderFiles(self, folder)
 
-    async def read(self, folder: Folder, ranges: Sequence[Range]) -> Sequence[Piece | Fault]:
-        return await self._answered(folder, lambda handle: _each(ranges, partial(read, handle)))
+    def making(self, folder: Folder) -> Lock:
+        """What is held while a folder is made on the disk of this one."""
+        return self._making[folder.device]
 
-    async def digest(
-        self, folder: Folder, paths: Sequence[str], mode: DigestMode
-    ) -> Sequence[Digest | Pending | Fault]:
-        def work(handle: int, path: str, budget: Budget) -> Digest:
-            budget.check()
-            return Digest(digest(handle, sub_path(path), mode, self._memory, budget).hex())
-
-        return await self._worked(folder, paths, work)
-
-    async def make(self, folder: Folder, paths: Sequence[str]) -> Sequence[Done | Pending | Fault]:
-        return await self._worked(folder, paths, partial(_make, self._making[folder.device]))
-
-    async def remove(self, folder: Folder, paths: Sequence[str]) -> Sequence[Done | Pending | Fault]:
-        return await self._worked(folder, paths, _remove)
-
-    async def prepare(self, folder: Folder, paths: Sequence[str]) -> Sequence[Done | Pending | Fault]:
-        return await self._worked(folder, paths, partial(_prepare, self._making[folder.device]))
-
-    async def _worked(
+    async def worked(
         self, folder: Folder, paths: Sequence[str], work: Callable[[int, str, Budget], R]
     ) -> Sequence[R | Pending | Fault]:
         """What became of each path, as far as one call goes."""
@@ -92,14 +76,16 @@ class MachineFiles:
 
         def within(handle: int) -> Sequence[R | Pending | Fault]:
             budget.begin()
-            return _each(paths, lambda path: _unless_spent(lambda: work(handle, path, budget)))
+            return each_of(paths, lambda path: unless_spent(lambda: work(handle, path, budget)))
 
         try:
-            return await self._answered(folder, within)
+            return await self.answered(folder, within)
         finally:
             budget.give_up()
 
-    async def _answered(self, folder: Folder, work: Callable[[int], T]) -> T:
+    async def answered(self, folder: Folder, work: Callable[[int], T]) -> T:
+        """What is found in an open folder."""
+
         def in_thread() -> T:
             with top(folder) as handle:
                 return work(handle)
@@ -134,7 +120,39 @@ class MachineFiles:
         return asyncio.wrap_future(thread)
 
 
-def _each(wanted: Sequence[W], work: Callable[[W], R]) -> Sequence[R | Fault]:
+@dataclass(frozen=True, slots=True)
+class FolderFiles:
+    """Fulfils `FilesAt`."""
+
+    machine: MachineFiles
+    folder: Folder
+
+    async def stat(self, paths: Sequence[str]) -> Sequence[Stat | Fault]:
+        return await self.machine.answered(
+            self.folder, lambda handle: each_of(paths, lambda path: look(handle, sub_path(path)))
+        )
+
+    async def read(self, ranges: Sequence[Range]) -> Sequence[Piece | Fault]:
+        return await self.machine.answered(self.folder, lambda handle: each_of(ranges, partial(read, handle)))
+
+    async def digest(self, paths: Sequence[str], mode: DigestMode) -> Sequence[Digest | Pending | Fault]:
+        def work(handle: int, path: str, budget: Budget) -> Digest:
+            budget.check()
+            return Digest(digest(handle, sub_path(path), mode, self.machine.memory, budget).hex())
+
+        return await self.machine.worked(self.folder, paths, work)
+
+    async def make(self, paths: Sequence[str]) -> Sequence[Done | Pending | Fault]:
+        return await self.machine.worked(self.folder, paths, partial(_make, self.machine.making(self.folder)))
+
+    async def remove(self, paths: Sequence[str]) -> Sequence[Done | Pending | Fault]:
+        return await self.machine.worked(self.folder, paths, _remove)
+
+    async def prepare(self, paths: Sequence[str]) -> Sequence[Done | Pending | Fault]:
+        return await self.machine.worked(self.folder, paths, partial(_prepare, self.machine.making(self.folder)))
+
+
+def each_of(wanted: Sequence[W], work: Callable[[W], R]) -> Sequence[R | Fault]:
     """What became of each; what is wrong with one does not keep the others back."""
     results = list[R | Fault]()
     for each in wanted:
@@ -145,7 +163,8 @@ def _each(wanted: Sequence[W], work: Callable[[W], R]) -> Sequence[R | Fault]:
     return results
 
 
-def _unless_spent(work: Callable[[], R]) -> R | Pending:
+def unless_spent(work: Callable[[], R]) -> R | Pending:
+    """What the work gives, or that it goes on with the next call."""
     try:
         return work()
     except Spent:

@@ -64,10 +64,10 @@ class Memory:
                 self._known.move_to_end(key)
             return digest
 
-    def begin(self, key: bytes, seen: os.stat_result) -> Begun:
-        """A file, read as far as it was before."""
+    def begin(self, key: bytes, changed_ns: int) -> Begun:
+        """A file that was changed at that time, read as far as it was before."""
         with self._lock:
-            settled = self._now_ns() - max(seen.st_mtime_ns, seen.st_ctime_ns) > SETTLED_NS
+            settled = self._now_ns() - changed_ns > SETTLED_NS
             return self._begun.pop(key, None) or Begun(settled)
 
     def pause(self, key: bytes, begun: Begun) -> None:

@@ -46,7 +46,7 @@ class OpenPlaces:
 
     async def ask(self, mount: Mount, paths: Sequence[str], ask: Callable[[Backend], T]) -> T:
         """What a filesystem answers about paths. Raises what FileManagerService lists of files and servers."""
-        sources = [mount.source, *(source for _, source in mount.links)]
+        sources = sources_of(mount)
         for source in sources:
             if isinstance(source, Opened):
                 await self._servers.require_allowed(source)
@@ -60,7 +60,7 @@ class OpenPlaces:
             with self._borrowed(mount) as backend:
                 return ask(backend)
         except OSError as error:
-            raise _problem_of(str(error.filename or paths[0]), error, sources) from None
+            raise problem_of(str(error.filename or paths[0]), error, sources) from None
 
     @contextmanager
     def _borrowed(self, mount: Mount) -> Iterator[Backend]:
@@ -75,7 +75,7 @@ class OpenPlaces:
                 each.close()
 
     def _held_of(self, mount: Mount) -> _Held:
-        key = _key(mount)
+        key = key_of(mount)
         with self._lock:
             if (held := self._held.get(key)) is not None:
                 held.users += 1
@@ -103,10 +103,14 @@ class OpenPlaces:
         return [self._held.pop(key).backend for key in unused[: max(0, len(self._held) - MOST_OPEN)]]
 
 
-def _key(mount: Mount) -> str:
+def sources_of(mount: Mount) -> Sequence[Source]:
+    """All places whose files are in it."""
+    return [mount.source, *(source for _, source in mount.links)]
+
+
+def key_of(mount: Mount) -> str:
     """Another one as soon as something else is to be opened."""
-    sources = (mount.source, *(source for _, source in mount.links))
-    folders = [f"{each.device}.{each.inode}" for each in sources if isinstance(each, Folder)]
+    folders = [f"{each.device}.{each.inode}" for each in sources_of(mount) if isinstance(each, Folder)]
     # Whatever else changes about a filesystem or its links, changes its etag.
     return ":".join((mount.filesystem.id, mount.filesystem.etag, *folders))
 
@@ -117,7 +121,7 @@ def _require_shared(folder: Folder, path: str) -> None:
         return
 
 
-def _problem_of(path: str, error: OSError, sources: Sequence[Source]) -> Problem:
+def problem_of(path: str, error: OSError, sources: Sequence[Source]) -> Problem:
     """What a backend says against a path, as a problem, without secrets."""
     words = words_of(error, _all_secrets(sources))
     match error:

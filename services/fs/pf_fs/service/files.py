@@ -8,6 +8,7 @@ from paddleflow.problems import FilesystemReadOnly
 from pf_fs.domain import Access, Key
 from pf_fs.ports import Folder
 from pf_fs.service.folders import Folders
+from pf_fs.service.mounts import Mount, Mounts
 from pf_fs.service.naming import Naming, user_of
 from pf_kit.principal import Principal
 from pf_kit.unit import View
@@ -16,12 +17,13 @@ from pf_kit.unit import View
 class Entrance:
     """Lets services at the files of those in whose name they call."""
 
-    def __init__(self, *, naming: Naming, folders: Folders) -> None:
+    def __init__(self, *, naming: Naming, folders: Folders, mounts: Mounts) -> None:
         self._naming = naming
         self._folders = folders
+        self._mounts = mounts
 
-    async def open(self, view: View, caller: Principal, key: Key, *, write: bool) -> Folder:
-        """The folder of a filesystem, for a user who may read or change what is in it.
+    async def open(self, view: View, caller: Principal, key: Key, *, write: bool) -> Folder | Mount:
+        """The folder of a filesystem, or what opens it, for a user who may read or change what is in it.
 
         Raises what StatFiles and MakeFolders list.
         """
@@ -30,4 +32,6 @@ class Entrance:
         filesystem = await self._naming.find(view, caller, key)
         if write and await self._naming.access(view, caller, filesystem) is Access.READ:
             raise FilesystemReadOnly(f"{filesystem.id} is shared with {caller.name} for reading")
+        if filesystem.kind.remote:
+            return await self._mounts.reach(view, caller, key, write=write)
         return await self._folders.open(filesystem, PurePosixPath())

@@ -93,6 +93,10 @@ class MountFolder:
             time.sleep(LOOK)
         return False
 
+    def renew(self) -> None:
+        """Whoever comes now sees what the server has now. Raises NotMounted."""
+        ask_whoever_serves(self.state, self.place, "renew")
+
     def sync(self) -> str:
         """Has everything uploaded that was written; what is in the way, or nothing."""
         deadline = time.monotonic() + SERVED_WITHIN

@@ -17,6 +17,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TypeVar
 
+from paddleflow.mounted import NotMounted
 from paddleflow.mounting import start
 from paddleflow.problems import FailedPrecondition, Problem, Unavailable
 from pf_job.runtimes.local.remote.domain import About, Cache, Wanted, settings_of
@@ -72,6 +73,10 @@ class Keeper:
         await self._require_made(wanted, folder, called)
         try:
             return await self._run(lambda: _mount(folder, mount))
+        except NotMounted:
+            # Another client follows one that was killed; if none does, the place is mounted anew.
+            self._drop(wanted.name)
+            raise Unavailable(f"{called} yet: nobody serves it at the moment") from None
         except NoSuchFolder as error:
             raise FailedPrecondition(f"{called}: {error}") from None
         except OSError as error:
@@ -180,6 +185,7 @@ class Keeper:
 
 
 def _mount(folder: MountFolder, mount: RemoteMount) -> Mount:
+    folder.renew()
     with folder.opened(mount.sub_path) as handle:
         source = os.path.normpath(folder.place / mount.sub_path)
         return Mount(source, mount.target, mount.remote.read_only, identity_of(handle))
