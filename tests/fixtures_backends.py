@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from pf_backends.port import Backend
-from support.backend_places import in_folder, in_memory, in_store, like_objects, over_ssh
+from support.backend_places import in_cluster, in_folder, in_memory, in_store, like_objects, over_ssh
+from support.hdfs_server import HdfsServer
 from support.s3_servers import S3Server, seaweed, versity
 from support.sftp_server import SftpServer
 
@@ -54,8 +55,18 @@ def sftp_server() -> Iterator[SftpServer]:
     server.stop()
 
 
+@pytest.fixture(scope="session")
+def hdfs_server() -> Iterator[HdfsServer]:
+    """The Hadoop file system that all tests of a process share; each has a folder of its own."""
+    server = HdfsServer()
+    yield server
+    server.stop()
+
+
+HDFS = pytest.param("hdfs", marks=pytest.mark.timeout(300))
+"""The first test with it fetches its programs, and it takes some seconds to start."""
 IN_PARTS = ["memory", "memory-objects", "local", "local-plain", "seaweed", VERSITY]
-WHOLE = ["sftp"]
+WHOLE = ["sftp", HDFS]
 
 
 @pytest.fixture(params=[*IN_PARTS, *WHOLE])
@@ -89,5 +100,7 @@ def made(
             return in_folder(folder)
         case "sftp":
             return over_ssh(request.getfixturevalue("sftp_server"), folder)
+        case "hdfs":
+            return in_cluster(request.getfixturevalue("hdfs_server"))
         case store:
             return in_store(request.getfixturevalue(f"{store}_server"))

@@ -1,4 +1,7 @@
-"""Writes the Python stubs of every .proto into client/paddleflow, or says (with --check) which are stale."""
+"""Writes the Python stubs of every .proto into client/paddleflow, or says (with --check) which are stale.
+
+What others than PaddleFlow speak in Protocol Buffers has its stubs beside its .proto.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PROTOS = ROOT / "protos"
 CLIENT = ROOT / "client"
+BACKENDS = ROOT / "backends"
 STUB_PATTERNS = ("*_pb2.py", "*_pb2.pyi", "*_pb2_grpc.py", "*_pb2_grpc.pyi")
 
 
@@ -39,8 +43,22 @@ def generate(target: Path) -> None:
             (package / "__init__.py").touch()
 
 
+def generate_foreign(target: Path) -> None:
+    """The stubs of what backends speak."""
+    sources = [str(path.relative_to(BACKENDS)) for path in sorted(BACKENDS.rglob("*.proto"))]
+    mypy = f"--plugin=protoc-gen-mypy={Path(sys.executable).with_name('protoc-gen-mypy')}"
+    outputs = [f"--python_out={target}", f"--mypy_out=quiet:{target}"]
+    protoc = [sys.executable, "-m", "grpc_tools.protoc", f"--proto_path={BACKENDS}"]
+    subprocess.run([*protoc, mypy, *outputs, *sources], check=True, cwd=BACKENDS)
+
+
 def stubs(root: Path) -> dict[Path, Path]:
     return {path.relative_to(root): path for pattern in STUB_PATTERNS for path in (root / "paddleflow").rglob(pattern)}
+
+
+def stale_foreign(fresh: Path) -> list[Path]:
+    names = [path.relative_to(fresh) for path in sorted(fresh.rglob("*_pb2.py*"))]
+    return [name for name in names if not _are_equal(fresh / name, BACKENDS / name)]
 
 
 def stale(fresh: Path) -> list[Path]:
@@ -51,6 +69,10 @@ def stale(fresh: Path) -> list[Path]:
     return sorted(changed | (wanted.keys() ^ present.keys()))
 
 
+def _are_equal(one: Path, other: Path) -> bool:
+    return other.exists() and filecmp.cmp(one, other, shallow=False)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a stub is stale")
@@ -58,12 +80,16 @@ def main() -> int:
         for path in stubs(CLIENT).values():
             path.unlink()
         generate(CLIENT)
+        generate_foreign(BACKENDS)
         return 0
     with tempfile.TemporaryDirectory() as folder:
         generate(Path(folder))
-        names = stale(Path(folder))
+        names = [f"client/{name}" for name in stale(Path(folder))]
+    with tempfile.TemporaryDirectory() as folder:
+        generate_foreign(Path(folder))
+        names += [f"backends/{name}" for name in stale_foreign(Path(folder))]
     for name in names:
-        print(f"stale stub: client/{name} (run `make protos`)")
+        print(f"stale stub: {name} (run `make protos`)")
     return 1 if names else 0
 
 

@@ -29,6 +29,18 @@ _OBJECTS = _SHOWN | {
     "ca",
 }
 _LONGEST_REGION = 64
+_LONGEST_USER = 256
+_KERBEROS = frozenset(
+    (
+        "kerberos.realm",
+        "kerberos.kdc",
+        "namenode.principal",
+        "principal",
+        "keytab.data",
+        "data.transfer.protection",
+    )
+)
+"""How a cluster is told who calls that wants a proof of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,11 +187,37 @@ def _sftp(place: _Place, properties: Mapping[str, str], surroundings: Surroundin
     return backend
 
 
+def _hdfs(place: _Place, properties: Mapping[str, str], surroundings: Surroundings) -> Backend:
+    own = {"user", "group", "dfs.namenode.address", "blockSize", "replication"}
+    found = Properties(place.url, properties, _SHOWN | own | _KERBEROS)
+    names = [host_of(each, 8020) for each in place.authority.split(",")]
+    others = found.text("dfs.namenode.address")
+    names += [host_of(each, 8020) for each in others.split(",")] if others else []
+    known = tuple(dict.fromkeys(name for name in names if name is not None))
+    if len(known) < len(set(names)):
+        found.wrong("the URL", "must name a name node, as in hdfs://host:port/path, or several with commas between")
+    for name in sorted(_KERBEROS & properties.keys()):
+        found.wrong(name, "is for clusters with Kerberos, which cannot be used yet; leave it out where there is none")
+    user = found.text("user", "hdfs")
+    if not user.isprintable() or len(user) > _LONGEST_USER:
+        found.wrong("user", f"must be a name of at most {_LONGEST_USER} letters")
+    block_size = found.whole("blockSize", 0, 0, 1 << 40)
+    replication = found.whole("replication", 0, 0, 512)
+    found.finish()
+    # As with SSH, only those pay for it who need it.
+    hdfs = import_module("pf_backends.hdfs.opening")
+    backend: Backend = hdfs.opened(
+        known, user, place.path, block_size, replication, surroundings.reach, surroundings.deadline
+    )
+    return backend
+
+
 _KINDS: Mapping[str, _Open] = {
     "local": _local,
     "s3": _s3,
     "bos": _bos,
     "sftp": _sftp,
+    "hdfs": _hdfs,
     "cfs": _mounted,
     "glusterfs": _mounted,
     "afs": _mounted,

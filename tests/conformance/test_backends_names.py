@@ -39,14 +39,14 @@ NAMES = [
 ]
 
 
-def is_taken_apart(name: str, request: pytest.FixtureRequest) -> bool:
-    """SeaweedFS takes a backslash for a slash."""
-    return "\\" in name and "seaweed" in request.node.name
+def is_impossible(name: str, request: pytest.FixtureRequest) -> bool:
+    """SeaweedFS takes a backslash for a slash, and Hadoop refuses colons."""
+    return any(sign in name and server in request.node.name for sign, server in (("\\", "seaweed"), (":", "hdfs")))
 
 
 @pytest.mark.parametrize("name", NAMES, ids=[ascii(name)[:20] for name in NAMES])
 def test_a_name_is_kept_as_it_is(backend: Backend, name: str, request: pytest.FixtureRequest) -> None:
-    if is_taken_apart(name, request):
+    if is_impossible(name, request):
         return
     backend.make_folder("in")
     path = f"in/{name}"
@@ -66,7 +66,7 @@ def test_a_name_is_kept_as_it_is(backend: Backend, name: str, request: pytest.Fi
 
 @pytest.mark.parametrize("name", NAMES, ids=[ascii(name)[:20] for name in NAMES])
 def test_a_folder_may_have_that_name_too(backend: Backend, name: str, request: pytest.FixtureRequest) -> None:
-    if is_taken_apart(name, request):
+    if is_impossible(name, request):
         return
     backend.make_folder(name)
     backend.put(f"{name}/a", b"")

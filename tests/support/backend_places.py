@@ -11,11 +11,13 @@ from functools import partial
 from pathlib import Path
 
 from pf_backends.entries import Entry, Page
+from pf_backends.hdfs.backend import HdfsBackend
 from pf_backends.local.backend import LocalBackend
 from pf_backends.memory.backend import EVERYTHING, LIKE_OBJECTS, MemoryBackend
 from pf_backends.port import Backend
 from pf_backends.s3.backend import S3Backend
 from pf_backends.sftp.backend import SftpBackend
+from support.hdfs_server import HdfsServer
 from support.s3_servers import S3Server
 from support.sftp_server import SftpServer
 
@@ -51,6 +53,17 @@ def over_ssh(server: SftpServer, folder: Path) -> Iterator[Backend]:
     backend.check()
     yield backend
     backend.close()
+
+
+@contextmanager
+def in_cluster(server: HdfsServer) -> Iterator[Backend]:
+    root, folder = HdfsBackend(server.settings), f"tests-{secrets.token_hex(8)}"
+    root.make_folder(folder)
+    backend = HdfsBackend(replace(server.settings, path=folder))
+    backend.check()
+    yield backend
+    backend.close()
+    root.close()
 
 
 def pages(backend: Backend, folder: str = "", *, limit: int = 1000, deep: bool = False) -> Iterator[Page]:
