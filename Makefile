@@ -71,7 +71,7 @@ types: setup ## mypy --strict
 
 .PHONY: test
 test: setup ## every test but the long ones; says where the time went
-	@$(PYTEST) -m "not crash and not frameworks and not exports" $(ARGS)
+	@$(PYTEST) -m "not crash and not soak and not frameworks and not exports" $(ARGS)
 
 .PHONY: e2e
 e2e: setup ## only the tests that start the whole stack
@@ -80,6 +80,11 @@ e2e: setup ## only the tests that start the whole stack
 .PHONY: crash
 crash: setup ## minutes of kill -9 and outages under load
 	@$(PYTEST) -m crash --numprocesses=0 $(ARGS)
+
+.PHONY: soak-fuse
+soak-fuse: setup ## an hour and more of file system suites, real programs, kills and faults on mounts
+	@tests/soak/install.sh
+	@$(PYTEST) -m soak --numprocesses=0 tests/soak $(ARGS)
 
 .PHONY: test-frameworks
 test-frameworks: setup ## real PyTorch, MPI, Paddle, TensorFlow, MXNet, Ray and Spark; installs 10 GB below .cache

@@ -19,17 +19,11 @@ from paddleflow.mounted import NotMounted
 from paddleflow.mounting import CannotMount, MountOptions
 from support import fuse_mounts
 from support.mounts import Mount, new_mount
-from support.s3_servers import KEYS, S3Server
+from support.s3_servers import KEYS, S3Server, place_in
 from support.stacks import wait_until
 
 pytestmark = pytest.mark.skipif(bool(fuse_mounts.missing()), reason=fuse_mounts.missing())
 MIB = 1 << 20
-
-
-def place_in(server: S3Server, name: str) -> tuple[str, dict[str, str]]:
-    endpoint = f"http://127.0.0.1:{server.port}"
-    properties = {"endpoint": endpoint, "accessKey": KEYS.access, "secretKey": KEYS.secret}
-    return f"s3://tests/{name}", properties
 
 
 @pytest.fixture

@@ -127,6 +127,13 @@ def started(name: str, port: int, command: Sequence[str], folder: Path, **variab
     return server
 
 
+def place_in(server: S3Server, name: str) -> tuple[str, dict[str, str]]:
+    """The URL and the properties of a folder that a mount is told."""
+    endpoint = f"http://127.0.0.1:{server.port}"
+    properties = {"endpoint": endpoint, "accessKey": KEYS.access, "secretKey": KEYS.secret}
+    return f"s3://{BUCKET}/{name}", properties
+
+
 def make_bucket(settings: S3Settings) -> None:
     caller = caller_of(settings)
     caller.call(Ask("PUT", "", allowed=(409,)))

@@ -149,6 +149,21 @@ def test_a_time_that_is_set_lasts_until_the_file_is_written_again(site: Site, ba
     assert backend.stat("f").modified > 5
 
 
+@pytest.mark.parametrize("backend", ["in a folder"], indirect=True)
+def test_closing_a_file_changes_no_time(site: Site, backend: MemoryBackend) -> None:
+    times = set[int]()
+    for _ in range(20):
+        site.write("f", b"some")
+        node = site.open("f", os.O_RDWR)
+        site.put(node, b"S")
+        known = got(site.vfs.getattr(ME, node))
+        assert known.attributes
+        site.close(node)
+        assert backend.stat("f").modified == known.attributes.modified
+        times.add(known.attributes.modified)
+    assert len(times) == 20
+
+
 def test_emptying_a_file_waits_for_its_upload(site: Site, backend: MemoryBackend) -> None:
     node = site.create("f")
     site.put(node, b"first")

@@ -13,6 +13,8 @@ from typing import Protocol
 from pf_backends.entries import Condition, Entry, Facts, Kind
 from pf_backends.port import NO_FACTS
 
+_SECOND = 1_000_000_000
+
 
 class Known(Protocol):
     """What is written down of a staged file."""
@@ -48,17 +50,25 @@ class Staged:
     """What the backend has of it, from here."""
     upload: Future[None] | None = None
     """One that is under way: nothing is written until it has ended."""
+    before: int = 0
+    """The time of the version whose place it takes."""
     gate: Lock = field(default_factory=Lock)
     """Held by who writes bytes without the lock of the tree, and while an upload begins."""
 
     def entry(self, path: str) -> Entry:
         """What lies at the path for whoever looks from here."""
-        found = os.fstat(self.descriptor)
-        modified = found.st_mtime_ns if self.facts.modified is None else self.facts.modified
-        mode, owner = self.facts.mode, self.facts.owner
         if not self.dirty and self.uploaded:
             return replace(self.uploaded, path=path)
-        return Entry(path, Kind.FILE, found.st_size, modified, f"here-{found.st_mtime_ns}", mode, owner)
+        found = os.fstat(self.descriptor)
+        version = f"here-{found.st_mtime_ns}"
+        return Entry(path, Kind.FILE, found.st_size, self.modified(found), version, self.facts.mode, self.facts.owner)
+
+    def modified(self, found: os.stat_result | None = None) -> int:
+        """When it was written last, or as was set. No two versions bear one time, however slow the disk's clock is."""
+        if self.facts.modified is not None:
+            return self.facts.modified
+        written = (found or os.fstat(self.descriptor)).st_mtime_ns
+        return self.before + 1 if written <= self.before < written + _SECOND else written
 
     @property
     def size(self) -> int:
@@ -70,7 +80,7 @@ class Staged:
 
     def arrived(self, entry: Entry) -> None:
         """The backend has what is here."""
-        self.uploaded, self.dirty = entry, False
+        self.uploaded, self.dirty, self.before = entry, False, entry.modified
         self.made_of, self.only_new = entry.version, False
 
     def carry(self, entry: Entry) -> None:
@@ -98,11 +108,11 @@ class Stage:
         self._new_name = new_name
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def begin(self, *, made_of: str = "", only_new: bool = False, facts: Facts = NO_FACTS) -> Staged:
+    def begin(self, *, made_of: str = "", only_new: bool = False, facts: Facts = NO_FACTS, before: int = 0) -> Staged:
         """An empty one."""
         file = self._folder / self._new_name()
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        return Staged(file, descriptor, made_of, only_new, facts)
+        return Staged(file, descriptor, made_of, only_new, facts, before=before)
 
     def take_up(self, name: str, known: Known) -> Staged | None:
         """One of the process before, with what that knew of it; None if it is not there any more."""

@@ -12,7 +12,7 @@ from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass
 
-from pf_backends.entries import Condition, Entry, Facts, Parts, Upload
+from pf_backends.entries import Condition, Entry, Facts, Part, Parts, Upload
 from pf_backends.port import Backend
 from pf_fuse.staging.notes import Notes
 
@@ -33,14 +33,13 @@ class Uploader:
 
     def send(self, path: str, descriptor: int, size: int, facts: Facts, condition: Condition) -> Entry:
         """The file at the path is what the descriptor's file has, all of it. Blocks."""
-        body = _mapped(descriptor, size)
         parts = self.backend.capabilities.parts
         if parts is None or size <= PUT_MOST:
-            return self.backend.put(path, body, facts=facts, condition=condition)
+            return self.backend.put(path, _mapped(descriptor, 0, size), facts=facts, condition=condition)
         upload = self.backend.begin(path, facts=facts)
         with self.notes.note(upload):
             try:
-                return self._in_parts(upload, body, parts, condition)
+                return self._in_parts(upload, descriptor, _pieces(size, parts), condition)
             except BaseException:
                 with suppress(OSError):
                     self.backend.drop(upload)
@@ -53,10 +52,12 @@ class Uploader:
                 self.backend.drop(upload)
                 file.unlink()
 
-    def _in_parts(self, upload: Upload, body: memoryview, parts: Parts, condition: Condition) -> Entry:
+    def _in_parts(
+        self, upload: Upload, descriptor: int, pieces: Iterator[tuple[int, int]], condition: Condition
+    ) -> Entry:
         sending = [
-            self.senders.submit(self.backend.send, upload, number, piece)
-            for number, piece in enumerate(_pieces(body, parts), 1)
+            self.senders.submit(self._send_part, upload, number, descriptor, start, size)
+            for number, (start, size) in enumerate(pieces, 1)
         ]
         try:
             return self.backend.finish(upload, [each.result() for each in sending], condition=condition)
@@ -64,16 +65,20 @@ class Uploader:
             for each in sending:
                 each.cancel()
 
-
-def _pieces(body: memoryview, parts: Parts) -> Iterator[memoryview]:
-    """Parts as large as they must be, and as few as there may be."""
-    size = max(parts.least, min(_PART, parts.most), -(-len(body) // parts.count))
-    for start in range(0, len(body), size):
-        yield body[start : start + size]
+    def _send_part(self, upload: Upload, number: int, descriptor: int, start: int, size: int) -> Part:
+        return self.backend.send(upload, number, _mapped(descriptor, start, size))
 
 
-def _mapped(descriptor: int, size: int) -> memoryview:
-    """The bytes of a file without copying them; they are let go of with the last view of them."""
+def _pieces(size: int, parts: Parts) -> Iterator[tuple[int, int]]:
+    """Where parts begin, and how long they are: as large as they must be, and as few as there may be."""
+    long = max(parts.least, min(_PART, parts.most), -(-size // parts.count))
+    long = -(-long // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
+    for start in range(0, size, long):
+        yield start, min(long, size - start)
+
+
+def _mapped(descriptor: int, start: int, size: int) -> memoryview:
+    """Bytes of a file without copying them; they are let go of with the last view of them."""
     if not size:
         return memoryview(b"")
-    return memoryview(mmap.mmap(descriptor, size, access=mmap.ACCESS_READ))
+    return memoryview(mmap.mmap(descriptor, size, access=mmap.ACCESS_READ, offset=start))

@@ -76,7 +76,8 @@ class Bringing:
         return self._sessions.take_up(node).content.whole() is None
 
     def _begun(self, entry: Entry, made_of: str = "") -> Staged:
-        return self._nodes.stage.begin(made_of=made_of, facts=Facts(mode=entry.mode, owner=entry.owner))
+        facts = Facts(mode=entry.mode, owner=entry.owner)
+        return self._nodes.stage.begin(made_of=made_of, facts=facts, before=entry.modified)
 
 
 def _fill(staged: Staged, entry: Entry, content: Content, size: int) -> None:

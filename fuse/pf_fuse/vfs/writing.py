@@ -257,6 +257,18 @@ class Writing:
         self._show(node, staged)
         return count
 
+    @contextmanager
+    def _touching(self, node: Node, staged: Staged) -> Iterator[None]:
+        """The same if the change is made, and not if it fails."""
+        before = staged.dirty, staged.facts
+        self._touched(node, staged)
+        try:
+            yield
+        except OSError:
+            staged.dirty, staged.facts = before
+            self._nodes.staged_otherwise(node, staged)
+            raise
+
     def _touched(self, node: Node, staged: Staged) -> None:
         """What is here will be newer than what the backend has. The caller holds the lock."""
         if not staged.written_to:
@@ -300,8 +312,8 @@ class Writing:
             with self._lock:
                 upload = staged.upload
                 if upload is None and node.staged is staged:
-                    self._touched(node, staged)
-                    return change(staged)
+                    with self._touching(node, staged):
+                        return change(staged)
             if upload:
                 upload.exception()
 
@@ -328,8 +340,10 @@ class Writing:
 
     def _send(self, node: Node, staged: Staged, path: str) -> None:
         condition = staged.condition(self._uploader.backend.capabilities.conditional)
-        staged.facts = self._all_facts(staged.facts, path)
-        entry = self._uploader.send(path, staged.descriptor, staged.size, staged.facts, condition)
+        staged.facts = facts = self._all_facts(staged.facts, path)
+        if self._keeps and self._uploader.backend.capabilities.precision == 1:
+            facts = replace(facts, modified=staged.modified())
+        entry = self._uploader.send(path, staged.descriptor, staged.size, facts, condition)
         with self._lock:
             self._nodes.arrived(node, staged, entry)
             node.entry = entry

@@ -1,0 +1,19 @@
+"""What is told of long tests, besides that they passed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from subprocess import run
+
+
+def told(figure: str) -> None:
+    """A figure for people, whether the test passes or not."""
+    print(f"\n{figure}", file=sys.__stderr__, flush=True)
+
+
+def ran(*command: str | Path, cwd: Path, seconds: float = 600.0) -> str:
+    """What a program said; AssertionError with its last words if it failed."""
+    done = run([str(each) for each in command], cwd=cwd, capture_output=True, text=True, timeout=seconds, check=False)
+    assert not done.returncode, f"{command[0]} ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
+    return done.stdout
