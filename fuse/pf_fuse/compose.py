@@ -20,6 +20,7 @@ from pf_fuse.staging.renaming import Move, Renamer
 from pf_fuse.staging.staged import Stage
 from pf_fuse.staging.uploading import Uploader
 from pf_fuse.vfs.attributes import Look
+from pf_fuse.vfs.bringing import Bringing
 from pf_fuse.vfs.changing import Changing
 from pf_fuse.vfs.extras import Extras
 from pf_fuse.vfs.journal import Journal
@@ -28,6 +29,7 @@ from pf_fuse.vfs.looking import Looking
 from pf_fuse.vfs.nodes import Node, Nodes
 from pf_fuse.vfs.reading import Reading
 from pf_fuse.vfs.sessions import Sessions
+from pf_fuse.vfs.settling import Settling
 from pf_fuse.vfs.tree import Freshness, Tree
 from pf_fuse.vfs.vfs import Vfs
 from pf_fuse.vfs.writing import Writing
@@ -96,6 +98,8 @@ def _writers(
     renamer = Renamer(backend, Notes(folder / "moves", Move, new_name), senders)
     uploader.clean()
     renamer.clean()
+    bringing = Bringing(tree, sessions)
+    settling = Settling(tree, sessions, bringing, uploader, aside=folder / "aside")
     keeps = backend.capabilities.modes
-    writing = Writing(tree, looking, sessions, uploader, workers, keeps=keeps, aside=folder / "aside")
-    return writing, Changing(backend, tree, looking, sessions, keeping, writing, renamer, workers)
+    writing = Writing(tree, looking, sessions, bringing, settling, workers, keeps=keeps)
+    return writing, Changing(backend, tree, looking, sessions, keeping, settling, writing, renamer, workers)

@@ -28,17 +28,16 @@ def kind(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def soaked(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Mount]:
     """An empty mount."""
+    folder = short_folder()
+    folder.chmod(0o755)
     with new_mount() as mount:
         if kind == "folder":
-            folder = short_folder()
-            folder.chmod(0o755)
             mount.begin(f"local://{folder}", {})
         else:
             server: S3Server = request.getfixturevalue(f"{kind}_server")
             mount.begin(*place_in(server, f"soak-{tmp_path.name}"))
         yield mount
-    if kind == "folder":
-        shutil.rmtree(folder)
+    shutil.rmtree(folder)
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from pf_fuse.staging.renaming import Move, Renamer
 from pf_fuse.staging.staged import Stage
 from pf_fuse.staging.uploading import Uploader
 from pf_fuse.vfs.attributes import Look
+from pf_fuse.vfs.bringing import Bringing
 from pf_fuse.vfs.changing import Changing
 from pf_fuse.vfs.extras import Extras
 from pf_fuse.vfs.journal import Journal
@@ -30,6 +31,7 @@ from pf_fuse.vfs.looking import Looking
 from pf_fuse.vfs.nodes import Nodes
 from pf_fuse.vfs.reading import Reading
 from pf_fuse.vfs.sessions import Sessions
+from pf_fuse.vfs.settling import Settling
 from pf_fuse.vfs.tree import Freshness, Tree
 from pf_fuse.vfs.vfs import Vfs
 from pf_fuse.vfs.writing import Writing
@@ -135,11 +137,13 @@ class Site:
         keeping = Keeping(backend, self.tree, sessions)
         writing = changing = None
         if not read_only:
-            writing = Writing(
-                self.tree, looking, sessions, uploader, self.workers,
-                keeps=backend.capabilities.modes, aside=folder / "aside",
-            )  # fmt: skip
-            changing = Changing(backend, self.tree, looking, sessions, keeping, writing, renamer, self.workers)
+            bringing = Bringing(self.tree, sessions)
+            settling = Settling(self.tree, sessions, bringing, uploader, aside=folder / "aside")
+            keeps = backend.capabilities.modes
+            writing = Writing(self.tree, looking, sessions, bringing, settling, self.workers, keeps=keeps)
+            changing = Changing(
+                backend, self.tree, looking, sessions, keeping, settling, writing, renamer, self.workers
+            )
         extras = Extras(backend, self.tree, keeping, writing.settle if writing else lambda _: None, self.workers)
         self.vfs = Vfs(looking, reading, sessions, extras, writing, changing, lambda: None)
         self.vfs.begin(PlainKernel())

@@ -50,13 +50,12 @@ class Bringing:
             self._nodes.begin(node, staged)
             return staged
 
-    def emptied(self, node: Node) -> Staged:
-        """Where the file is written, without what it had. The caller holds the lock."""
+    def begun_anew(self, node: Node) -> Staged:
+        """Where the file is written whose bytes nobody needs any more. The caller holds the lock."""
         staged = node.staged
         if staged is None:
             staged = self._begun(node.entry)
             self._nodes.begin(node, staged)
-        os.ftruncate(staged.descriptor, 0)
         return staged
 
     def before_it_goes(self, node: Node) -> None:

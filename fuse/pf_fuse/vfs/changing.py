@@ -20,6 +20,7 @@ from pf_fuse.vfs.keeping import Keeping
 from pf_fuse.vfs.looking import Looking, text_of
 from pf_fuse.vfs.nodes import Node
 from pf_fuse.vfs.sessions import Sessions, version_here
+from pf_fuse.vfs.settling import Settling
 from pf_fuse.vfs.tree import Tree
 from pf_fuse.vfs.writing import Writing
 
@@ -37,6 +38,7 @@ class Changing:
         looking: Looking,
         sessions: Sessions,
         keeping: Keeping,
+        settling: Settling,
         writing: Writing,
         renamer: Renamer,
         workers: Executor,
@@ -49,6 +51,7 @@ class Changing:
         self._looking = looking
         self._sessions = sessions
         self._keeping = keeping
+        self._settling = settling
         self._writing = writing
         self._renamer = renamer
         self._later = workers.submit
@@ -116,7 +119,7 @@ class Changing:
         with self._lock:
             node = self._nodes.child(folder, name)
             only_here = bool(node and node.staged and node.staged.uploaded is None and not node.staged.made_of)
-        with self._writing.leaving(node):
+        with self._settling.leaving(node):
             try:
                 self._backend.remove(joined(folder.path, name))
             except FileNotFoundError:
@@ -156,7 +159,7 @@ class Changing:
             return
         with self._lock:
             replaced = self._nodes.child(new_folder, new_name)
-        with self._writing.leaving(replaced):
+        with self._settling.leaving(replaced):
             if node.entry.kind is Kind.FOLDER:
                 self._rename_folder(node, there, source, target)
             else:
@@ -167,7 +170,7 @@ class Changing:
     def _rename_file(self, node: Node, there: Entry | None, source: str, target: str) -> None:
         if there and there.kind is Kind.FOLDER:
             raise failure(errno.EISDIR, target, "there is a folder of this name")
-        with self._writing.resting([node]):
+        with self._settling.resting([node]):
             copied = self._renamer.file(source, target)
             self._carry(node, target, copied)
 
@@ -177,7 +180,7 @@ class Changing:
         if there:
             self._backend.remove_folder(target)
         within = [each for each in _all_within(node) if each.entry.kind is Kind.FILE and (each.opens or each.staged)]
-        with self._writing.resting(within):
+        with self._settling.resting(within):
             copied = self._renamer.folder(source, target, [each.path for each in within])
             for each in within:
                 self._carry(each, target + each.path[len(source) :], copied.get(each.path, ""))
@@ -226,7 +229,7 @@ class Changing:
             answer = self._writing.truncate(id_, changes.size)
             if not isinstance(answer, Known):
                 answer.result()
-        with self._writing.still(self._nodes[id_]) as node:
+        with self._settling.still(self._nodes[id_]) as node:
             facts = self._facts(node, changes)
             path = "" if facts == NO_FACTS or self._keeping.here(node, facts) else node.path
         if path:

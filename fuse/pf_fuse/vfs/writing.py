@@ -7,13 +7,11 @@ to a file brings here what it has. While a file is uploaded, whoever would write
 from __future__ import annotations
 
 import errno
-import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import TypeVar
 
 from pf_backends.entries import Entry, Facts, Kind
@@ -21,15 +19,14 @@ from pf_backends.errors import failure
 from pf_backends.paths import joined
 from pf_fuse.operations import Answer, Caller, Known, Opened
 from pf_fuse.staging.staged import Staged
-from pf_fuse.staging.uploading import Uploader
 from pf_fuse.vfs.bringing import Bringing
 from pf_fuse.vfs.looking import Looking, text_of
 from pf_fuse.vfs.nodes import FOREVER, UNKNOWN, Node
 from pf_fuse.vfs.sessions import Sessions
+from pf_fuse.vfs.settling import Settling, uploading, waits
 from pf_fuse.vfs.tree import Tree
 
 T = TypeVar("T")
-logger = logging.getLogger(__name__)
 
 
 class Writing:
@@ -40,24 +37,24 @@ class Writing:
         tree: Tree,
         looking: Looking,
         sessions: Sessions,
-        uploader: Uploader,
+        bringing: Bringing,
+        settling: Settling,
         workers: Executor,
         *,
         keeps: bool,
-        aside: Path,
     ) -> None:
         self._tree = tree
         self._nodes = tree.nodes
         self._lock = tree.lock
         self._looking = looking
         self._sessions = sessions
-        self._bringing = Bringing(tree, sessions)
-        self._uploader = uploader
+        self._bringing = bringing
+        self._settling = settling
+        self.settle = settling.settle
+        self.finish = settling.finish
         self._later = workers.submit
         self._keeps = keeps
         """True if the backend keeps permissions and owners."""
-        self._aside = aside
-        """Where goes what cannot be uploaded."""
 
     def create(self, caller: Caller, folder: int, name: bytes, mode: int, flags: int) -> Answer[tuple[Known, Opened]]:
         text = text_of(name)
@@ -71,8 +68,8 @@ class Writing:
     def open(self, node: int, flags: int) -> Answer[Opened]:
         with self._lock:
             known = self._nodes[node]
-            waits = flags & os.O_TRUNC and _uploading(known)
-            if not waits and (known.staged or known.nameless or self._tree.fresh(known)):
+            busy = flags & os.O_TRUNC and uploading(known)
+            if not busy and (known.staged or known.nameless or self._tree.fresh(known)):
                 return self._opened(known, flags)
         return self._later(self._refreshed, known, flags)
 
@@ -88,25 +85,23 @@ class Writing:
     def flush(self, node: int) -> Answer[None]:
         with self._lock:
             known = self._nodes[node]
-            if not _waits(known):
+            if not waits(known):
                 return None
-        return self._later(self._upload, known)
+        return self._later(self._settling.upload, known)
 
     def release(self, node: int) -> Answer[None]:
         with self._lock:
             known = self._nodes[node]
-            if known.opens <= 1 and known.staged and not known.unlinked:
-                return self._later(self._upload_and_close, known)
-            if known.opens >= UNKNOWN and _waits(known):
-                return self._later(self._upload, known)
-            self._close(known)
-            return None
+            if not waits(known):
+                self._settling.closed_at_once(known)
+                return None
+        return self._later(self._settling.closed, known)
 
     def forgotten(self, node: Node) -> None:
         """The kernel knows it no more. The caller holds the lock."""
-        if _waits(node):
-            self._later(self._upload_and_finish, node)
-        elif node.staged:
+        if waits(node):
+            self._later(self._settling.changed_by_name, node)
+        else:
             self._nodes.end(node)
 
     def truncate(self, node: int, size: int) -> Answer[Known]:
@@ -127,82 +122,9 @@ class Writing:
         with self._lock:
             node = self._new(caller, folder, name, mode, os.O_EXCL)
             self._nodes.tell(node)
-        self._upload_and_finish(node)
+        self._settling.changed_by_name(node)
         with self._lock:
             return self._looking.known(node)
-
-    def settle(self, node: Node) -> None:
-        """The backend has all that was written to the file so far. Blocks."""
-        with self._lock:
-            waiting = _waits(node)
-        if waiting:
-            self._upload(node)
-
-    @contextmanager
-    def still(self, node: Node) -> Iterator[Node]:
-        """Holds the lock, and nothing of the file is being uploaded. Blocks."""
-        while True:
-            with self._lock:
-                upload = _uploading(node)
-                if upload is None:
-                    yield node
-                    return
-            upload.exception()
-
-    @contextmanager
-    def resting(self, nodes: Sequence[Node]) -> Iterator[None]:
-        """The backend has all that was written to files; who would write to one of them waits. Blocks."""
-        done = Future[None]()
-        resting = [staged for node in nodes if (staged := self._rested(node, done))]
-        try:
-            yield
-        finally:
-            for staged in resting:
-                staged.upload = None
-            done.set_result(None)
-
-    def _rested(self, node: Node, until: Future[None]) -> Staged | None:
-        while True:
-            self.settle(node)
-            with self.still(node):
-                staged = node.staged
-                if staged is None or node.unlinked:
-                    return None
-                if not staged.dirty:
-                    with staged.gate:
-                        staged.upload = until
-                    return staged
-
-    @contextmanager
-    def leaving(self, node: Node | None) -> Iterator[None]:
-        """What was written to the file needs not be kept if the block succeeds; nothing is uploaded amid it. Blocks."""
-        if node is None:
-            yield
-            return
-        self._bringing.before_it_goes(node)
-        with self._lock:
-            node.unlinked = True
-            upload = _uploading(node)
-        if upload:
-            upload.exception()
-        try:
-            yield
-        except BaseException:
-            node.unlinked = False
-            raise
-
-    def finish(self) -> None:
-        """The backend has all that was written; fails with the first thing that it does not take. Blocks."""
-        with self._lock:
-            waiting = [node for node in self._nodes.all() if _waits(node)]
-        failures = list[OSError]()
-        for node in waiting:
-            try:
-                self._upload(node)
-            except OSError as error:
-                failures.append(error)
-        if failures:
-            raise failures[0]
 
     def _find_and_create(self, caller: Caller, folder: Node, name: str, mode: int, flags: int) -> tuple[Known, Opened]:
         found = self._tree.find(folder, name)
@@ -236,7 +158,7 @@ class Writing:
         self._tree.refresh(node)
         while True:
             with self._lock:
-                upload = _uploading(node) if flags & os.O_TRUNC else None
+                upload = uploading(node) if flags & os.O_TRUNC else None
                 if upload is None:
                     return self._opened(node, flags)
             upload.exception()
@@ -248,8 +170,9 @@ class Writing:
         return opened
 
     def _emptied(self, node: Node) -> None:
-        staged = self._bringing.emptied(node)
+        staged = self._bringing.begun_anew(node)
         self._touched(node, staged)
+        os.ftruncate(staged.descriptor, 0)
         self._show(node, staged)
 
     def _written(self, node: Node, staged: Staged, offset: int, data: memoryview | bytes) -> int:
@@ -292,9 +215,9 @@ class Writing:
         with self._lock:
             opens = node.opens
         if not opens:
-            self._upload_and_finish(node)
+            self._settling.changed_by_name(node)
         elif opens >= UNKNOWN:
-            self._upload(node)
+            self._settling.upload(node)
         with self._lock:
             return self._looking.known(node)
 
@@ -316,97 +239,3 @@ class Writing:
                         return change(staged)
             if upload:
                 upload.exception()
-
-    def _upload(self, node: Node) -> None:
-        with self._lock:
-            staged = node.staged
-            if staged is None:
-                return
-            path, done = node.path, Future[None]()
-            with staged.gate:
-                under_way = staged.upload
-                staged.upload = under_way or done
-        if under_way:
-            under_way.result()
-            return
-        try:
-            self._send(node, staged, path)
-        except BaseException as error:
-            staged.upload = None
-            done.set_exception(error)
-            raise
-        staged.upload = None
-        done.set_result(None)
-
-    def _send(self, node: Node, staged: Staged, path: str) -> None:
-        condition = staged.condition(self._uploader.backend.capabilities.conditional)
-        staged.facts = facts = self._all_facts(staged.facts, path)
-        if self._keeps and self._uploader.backend.capabilities.precision == 1:
-            facts = replace(facts, modified=staged.modified())
-        entry = self._uploader.send(path, staged.descriptor, staged.size, facts, condition)
-        with self._lock:
-            self._nodes.arrived(node, staged, entry)
-            node.entry = entry
-            if node.folder:
-                self._tree.put(node.folder, node.name, entry)
-
-    def _all_facts(self, facts: Facts, path: str) -> Facts:
-        """With the attributes of the file whose place it takes."""
-        backend = self._uploader.backend
-        if facts.attributes is not None or not backend.capabilities.attributes:
-            return facts
-        with suppress(FileNotFoundError):
-            return replace(facts, attributes=backend.attributes(path).attributes)
-        return facts
-
-    def _upload_and_close(self, node: Node) -> None:
-        """The last who has it open closes it. Blocks."""
-        try:
-            self._upload_or_keep(node)
-        finally:
-            with self._lock:
-                self._close(node)
-
-    def _upload_and_finish(self, node: Node) -> None:
-        """Of a file that was changed by its name. Blocks."""
-        try:
-            self._upload_or_keep(node)
-        finally:
-            with self._lock:
-                if not node.opens:
-                    self._finish(node)
-
-    def _upload_or_keep(self, node: Node) -> None:
-        try:
-            self.settle(node)
-        except OSError as error:
-            with self._lock:
-                self._keep(node, error)
-            raise
-
-    def _keep(self, node: Node, error: OSError) -> None:
-        """What was written and cannot be uploaded, and nobody has open any more, is put aside."""
-        if not node.staged or node.opens > 1:
-            return
-        kept = self._nodes.stage.keep(node.staged, self._aside, node.name)
-        node.staged, node.until = None, 0.0
-        logger.error("not uploaded", extra={"path": node.entry.path, "kept": str(kept), "why": str(error)})
-
-    def _close(self, node: Node) -> None:
-        """Closed once; what was written is needed no more once nobody has it open."""
-        if node.opens <= 1:
-            self._finish(node)
-        self._sessions.close(node)
-
-    def _finish(self, node: Node) -> None:
-        self._sessions.end(node)
-        self._nodes.end(node)
-
-
-def _uploading(node: Node) -> Future[None] | None:
-    return node.staged.upload if node.staged else None
-
-
-def _waits(node: Node) -> bool:
-    """True if the backend does not have all that was written, and should."""
-    return bool(node.staged and node.staged.dirty and not node.unlinked)

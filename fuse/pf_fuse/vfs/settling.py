@@ -1,0 +1,215 @@
+"""Having the backend have what was written to files.
+
+While a file is uploaded, whoever would write to it waits.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+from pf_backends.entries import Facts
+from pf_fuse.staging.staged import Staged
+from pf_fuse.staging.uploading import Uploader
+from pf_fuse.vfs.bringing import Bringing
+from pf_fuse.vfs.nodes import Node
+from pf_fuse.vfs.sessions import Sessions
+from pf_fuse.vfs.tree import Tree
+
+logger = logging.getLogger(__name__)
+
+
+class Settling:
+    """Uploads, and what must not happen amid them."""
+
+    def __init__(self, tree: Tree, sessions: Sessions, bringing: Bringing, uploader: Uploader, *, aside: Path) -> None:
+        self._tree = tree
+        self._nodes = tree.nodes
+        self._lock = tree.lock
+        self._sessions = sessions
+        self._bringing = bringing
+        self._uploader = uploader
+        can = uploader.backend.capabilities
+        self._times = can.modes and can.precision == 1
+        """True if the backend keeps the times at which files were written, exactly."""
+        self._aside = aside
+        """Where goes what cannot be uploaded."""
+
+    def settle(self, node: Node) -> None:
+        """The backend has all that was written to the file so far. Blocks."""
+        with self._lock:
+            waiting = waits(node)
+        if waiting:
+            self.upload(node)
+
+    def upload(self, node: Node) -> None:
+        with self._lock:
+            staged = node.staged
+            if staged is None:
+                return
+            path, done = node.path, Future[None]()
+            with staged.gate:
+                under_way = staged.upload
+                staged.upload = under_way or done
+        if under_way:
+            under_way.result()
+            return
+        try:
+            self._send(node, staged, path)
+        except BaseException as error:
+            staged.upload = None
+            done.set_exception(error)
+            raise
+        staged.upload = None
+        done.set_result(None)
+
+    def closed(self, node: Node) -> None:
+        """Somebody closes it; what was written is needed no more once nobody has it open. Blocks."""
+        try:
+            while True:
+                self._upload_or_keep(node)
+                with self._lock:
+                    if node.opens > 1 or not waits(node):
+                        break
+        finally:
+            with self._lock:
+                self._close(node)
+
+    def closed_at_once(self, node: Node) -> None:
+        """The same where nothing waits to be uploaded. The caller holds the lock."""
+        self._close(node)
+
+    def changed_by_name(self, node: Node) -> None:
+        """It was changed, and maybe nobody has it open. Blocks."""
+        try:
+            self._upload_or_keep(node)
+        finally:
+            with self._lock:
+                if not node.opens:
+                    self._end(node)
+
+    def finish(self) -> None:
+        """The backend has all that was written; fails with the first thing that it does not take. Blocks."""
+        with self._lock:
+            waiting = [node for node in self._nodes.all() if waits(node)]
+        failures = list[OSError]()
+        for node in waiting:
+            try:
+                self.upload(node)
+            except OSError as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
+
+    @contextmanager
+    def still(self, node: Node) -> Iterator[Node]:
+        """Holds the lock, and nothing of the file is being uploaded. Blocks."""
+        while True:
+            with self._lock:
+                upload = uploading(node)
+                if upload is None:
+                    yield node
+                    return
+            upload.exception()
+
+    @contextmanager
+    def resting(self, nodes: Sequence[Node]) -> Iterator[None]:
+        """The backend has all that was written to files; who would write to one of them waits. Blocks."""
+        done = Future[None]()
+        resting = [staged for node in nodes if (staged := self._rested(node, done))]
+        try:
+            yield
+        finally:
+            for staged in resting:
+                staged.upload = None
+            done.set_result(None)
+
+    @contextmanager
+    def leaving(self, node: Node | None) -> Iterator[None]:
+        """What was written to the file needs not be kept if the block succeeds; nothing is uploaded amid it. Blocks."""
+        if node is None:
+            yield
+            return
+        self._bringing.before_it_goes(node)
+        with self._lock:
+            node.unlinked = True
+            upload = uploading(node)
+        if upload:
+            upload.exception()
+        try:
+            yield
+        except BaseException:
+            node.unlinked = False
+            raise
+
+    def _rested(self, node: Node, until: Future[None]) -> Staged | None:
+        while True:
+            self.settle(node)
+            with self.still(node):
+                staged = node.staged
+                if staged is None or node.unlinked:
+                    return None
+                if not staged.dirty:
+                    with staged.gate:
+                        staged.upload = until
+                    return staged
+
+    def _send(self, node: Node, staged: Staged, path: str) -> None:
+        condition = staged.condition(self._uploader.backend.capabilities.conditional)
+        staged.facts = facts = self._all_facts(staged.facts, path)
+        if self._times:
+            facts = replace(facts, modified=staged.modified())
+        entry = self._uploader.send(path, staged.descriptor, staged.size, facts, condition)
+        with self._lock:
+            self._nodes.arrived(node, staged, entry)
+            node.entry = entry
+            if node.folder:
+                self._tree.put(node.folder, node.name, entry)
+
+    def _all_facts(self, facts: Facts, path: str) -> Facts:
+        """With the attributes of the file whose place it takes."""
+        backend = self._uploader.backend
+        if facts.attributes is not None or not backend.capabilities.attributes:
+            return facts
+        with suppress(FileNotFoundError):
+            return replace(facts, attributes=backend.attributes(path).attributes)
+        return facts
+
+    def _close(self, node: Node) -> None:
+        """The caller holds the lock."""
+        if node.opens <= 1:
+            self._end(node)
+        self._sessions.close(node)
+
+    def _end(self, node: Node) -> None:
+        self._sessions.end(node)
+        self._nodes.end(node)
+
+    def _upload_or_keep(self, node: Node) -> None:
+        try:
+            self.settle(node)
+        except OSError as error:
+            with self._lock:
+                self._keep(node, error)
+            raise
+
+    def _keep(self, node: Node, error: OSError) -> None:
+        """What was written and cannot be uploaded, and nobody has open any more, is put aside."""
+        if not node.staged or node.opens > 1:
+            return
+        kept = self._nodes.stage.keep(node.staged, self._aside, node.name)
+        node.staged, node.until = None, 0.0
+        logger.error("not uploaded", extra={"path": node.entry.path, "kept": str(kept), "why": str(error)})
+
+
+def uploading(node: Node) -> Future[None] | None:
+    return node.staged.upload if node.staged else None
+
+
+def waits(node: Node) -> bool:
+    """True if the backend does not have all that was written, and should."""
+    return bool(node.staged and node.staged.dirty and not node.unlinked)
