@@ -13,7 +13,7 @@ from fixtures_queue import own_service
 from paddleflow.auth.v1 import auth_pb2
 from paddleflow.channel import open_channel
 from paddleflow.connection import Connection
-from paddleflow.fs.v1 import fs_pb2
+from paddleflow.fs.v1 import fs_pb2, mount_pb2
 from paddleflow.job.v1 import job_pb2, log_pb2, shard_pb2, statistics_pb2
 from support.callers import Caller, methods_of
 from support.fs_process import FsProcess
@@ -24,7 +24,9 @@ from support.servers import PostgresServer, ValkeyServer
 
 FILES = (job_pb2, log_pb2, shard_pb2, statistics_pb2)
 METHODS = methods_of(service for file in FILES for service in file.DESCRIPTOR.services_by_name.values())
-FS_METHODS = methods_of(fs_pb2.DESCRIPTOR.services_by_name.values())
+FS_METHODS = methods_of(
+    service for file in (fs_pb2, mount_pb2) for service in file.DESCRIPTOR.services_by_name.values()
+)
 
 
 @dataclass(frozen=True)

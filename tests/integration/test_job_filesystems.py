@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fixtures_jobs import JobSite, opened_jobs, own_jobs
-from paddleflow.fs.v1 import fs_pb2
+from paddleflow.fs.v1 import fs_pb2, mount_pb2
 from paddleflow.job.v1 import job_pb2, spec_pb2
 from pf_backends.opening import Surroundings, open_backend
 from pf_backends.port import Backend
@@ -20,6 +20,7 @@ from support import fuse_mounts
 from support.job_process import JobProcess
 from support.s3_servers import KEYS, S3Server, make_bucket, remove_bucket
 from support.servers import PostgresServer, ValkeyServer
+from support.waiting import eventually
 
 pytestmark = pytest.mark.skipif(bool(fuse_mounts.missing()), reason=fuse_mounts.missing())
 PATIENCE = 60.0
@@ -77,6 +78,12 @@ def small() -> spec_pb2.Flavour:
     return flavour
 
 
+async def mounts(site: JobSite, name: str) -> Sequence[mount_pb2.FilesystemMount]:
+    """Those that the filesystem service was told of."""
+    request = mount_pb2.ListMountsRequest(filesystem=fs_pb2.FilesystemKey(name=name))
+    return list((await site.filesystems(request)).mounts)
+
+
 def places(site: JobSite) -> Sequence[Path]:
     """Where something is mounted, or was and is not cleared away."""
     return list((site.process.folder / "replicas" / "mounts").glob("*"))
@@ -123,6 +130,8 @@ async def test_a_job_goes_on_while_the_service_is_killed(
     script = "until [ -e /data/go ]; do sleep 0.1; done; cat /data/go > /data/seen"
     id_ = await create(site, spec_pb2.JobSpec(command=script, fs=mount, flavour=small()))
     await until(site, id_, job_pb2.JOB_STATE_RUNNING)
+    told = await eventually(lambda: mounts(site, mount.name))
+    assert [Path(each.path).parent in places(site) for each in told] == [True]
     process.kill()
     process.start()
     bucket.put("go", b"now")
@@ -130,4 +139,5 @@ async def test_a_job_goes_on_while_the_service_is_killed(
     assert bucket.fetch("seen", limit=LIMIT)[1] == b"now"
     process.stop()
     assert not places(site)
+    assert not await mounts(site, mount.name)
     process.start()

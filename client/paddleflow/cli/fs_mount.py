@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from paddleflow.cli.fs_options import FOLDERS, NAME, OWNER, PLACE, SIZE, chosen_size
+from paddleflow.cli.fs_reporter import Reported, begin
 from paddleflow.cli.verbs import Invocation, Verb, pass_invocation
 from paddleflow.mounted import unmount
 from paddleflow.mounting import LOG, MountOptions, settings_of, start, state_folder
@@ -66,8 +67,22 @@ def mount(
     described = invocation.paddleflow().filesystems.describe_mount(
         name, owner=username, sub_path=sub_path, read_only=options.read_only
     )
-    start(settings_of(described, place, options, os.environ), os.environ)
+    settings = settings_of(described, place, options, os.environ)
+    start(settings, os.environ)
     log = state_folder(place, os.environ) / LOG
+    begin(
+        Reported(
+            name=name,
+            owner=username,
+            filesystem_id=described.filesystem_id,
+            etag=described.etag,
+            place=str(place),
+            state=str(log.parent),
+            read_only=settings["readOnly"],
+            config=str(invocation.config.absolute()) if invocation.config else "",
+        ),
+        os.environ,
+    )
     invocation.printer.success(f"fs[{name}] mounted at {place}; what it has to say is in {log}")
 
 

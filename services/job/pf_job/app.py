@@ -99,7 +99,7 @@ class Parts:
 
 async def main(settings: JobSettings, stop: Stop) -> None:
     """Runs the service until it is told to stop."""
-    async with _parts(settings) as parts, _runtimes(settings.local) as runtimes:
+    async with _parts(settings) as parts, _runtimes(settings.local, parts.filesystems) as runtimes:
         await serve(_server(settings, parts, runtimes, stop), _loops(settings, parts, runtimes), stop)
 
 
@@ -120,14 +120,14 @@ async def _parts(settings: JobSettings) -> AsyncIterator[Parts]:
 
 
 @asynccontextmanager
-async def _runtimes(settings: LocalSettings) -> AsyncIterator[Mapping[str, Runtime]]:
+async def _runtimes(settings: LocalSettings, filesystems: RemoteFilesystems) -> AsyncIterator[Mapping[str, Runtime]]:
     """The runtimes by cluster."""
     if not settings.cluster or settings.folder is None:
         yield {}
         return
     folders = [Path(folder) for folder in settings.cache_folders] or [settings.folder.resolve() / "pages"]
     cache = Cache(folders, settings.cache_gigabytes * 2**30 or None)
-    local = LocalRuntime(settings.folder, RunnerSettings(hidden=settings.unseen), cache=cache)
+    local = LocalRuntime(settings.folder, RunnerSettings(hidden=settings.unseen), cache=cache, reports=filesystems)
     try:
         yield {settings.cluster: local}
     finally:

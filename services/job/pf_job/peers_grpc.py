@@ -12,10 +12,12 @@ from google.protobuf.message import Message
 from grpc import aio
 
 from paddleflow.auth.v1 import auth_pb2, auth_pb2_grpc
-from paddleflow.fs.v1 import fs_pb2, fs_pb2_grpc
+from paddleflow.fs.v1 import fs_pb2, fs_pb2_grpc, mount_pb2, mount_pb2_grpc
 from paddleflow.queue.v1 import cluster_pb2, cluster_pb2_grpc, queue_pb2, queue_pb2_grpc
 from paddleflow.status import problem_of
 from pf_job.jobs.ports import QueueInfo
+from pf_job.runtimes.local.remote.domain import About
+from pf_job.runtimes.local.remote.reporting import Report
 from pf_job.runtimes.port import Mount, Place, Remote, RemoteMount
 from pf_job.specs.domain import FilesystemMount
 from pf_kit.auth import ON_BEHALF_OF
@@ -25,6 +27,7 @@ from pf_kit.principal import Principal, PrincipalKind
 if TYPE_CHECKING:
     from paddleflow.auth.v1.auth_pb2_grpc import GrantServiceAsyncStub
     from paddleflow.fs.v1.fs_pb2_grpc import FilesystemServiceAsyncStub
+    from paddleflow.fs.v1.mount_pb2_grpc import MountServiceAsyncStub
     from paddleflow.queue.v1.cluster_pb2_grpc import FlavourServiceAsyncStub
     from paddleflow.queue.v1.queue_pb2_grpc import QueueServiceAsyncStub
 
@@ -115,11 +118,12 @@ class RemoteQueues:
 
 
 class RemoteFilesystems:
-    """Fulfils `Filesystems` by FilesystemService, and says where the files of a job are."""
+    """Fulfils `Filesystems` and `Reports` by the filesystem service, and says where the files of a job are."""
 
     def __init__(self, channel: aio.Channel, metadata: Metadata) -> None:
         """The metadata hold the token of this service."""
         self._filesystems: FilesystemServiceAsyncStub = fs_pb2_grpc.FilesystemServiceStub(channel)
+        self._mounts: MountServiceAsyncStub = mount_pb2_grpc.MountServiceStub(channel)
         self._metadata = metadata
 
     async def ids(self, caller: Principal, names: Sequence[str]) -> Mapping[str, str]:
@@ -137,6 +141,25 @@ class RemoteFilesystems:
         # All of it is mounted once, for all who see some of it.
         whole = await self._described(user, mount, "") if mount.sub_path else found
         return RemoteMount(remote_of(whole), mount.path, mount.sub_path)
+
+    async def report(self, report: Report) -> None:
+        about = report.about
+        mount = mount_pb2.FilesystemMount(
+            mount_id=report.mount_id,
+            node=report.node,
+            path=report.path,
+            read_only=about.read_only,
+            etag=about.etag,
+            usage=mount_pb2.CacheUsage(**report.usage),
+        )
+        request = mount_pb2.ReportMountRequest(filesystem=fs_pb2.FilesystemKey(id=about.filesystem), mount=mount)
+        metadata = (*self._metadata(), (ON_BEHALF_OF, about.tenant))
+        await call(self._mounts.ReportMount, request, mount_pb2.ReportMountResponse, metadata)
+
+    async def end(self, about: About, mount_id: str) -> None:
+        request = mount_pb2.EndMountRequest(filesystem_id=about.filesystem, mount_id=mount_id)
+        metadata = (*self._metadata(), (ON_BEHALF_OF, about.tenant))
+        await call(self._mounts.EndMount, request, mount_pb2.EndMountResponse, metadata)
 
     async def _described(self, user: str, mount: FilesystemMount, sub_path: str) -> fs_pb2.Mount:
         request = fs_pb2.DescribeMountRequest(

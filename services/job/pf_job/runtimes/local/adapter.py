@@ -8,6 +8,7 @@ import platform
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 from typing import TypeVar
 
 from paddleflow.problems import FailedPrecondition, InvalidArgument, Unavailable
@@ -17,6 +18,7 @@ from pf_job.runtimes.local.frames import FrameTooLong, Message
 from pf_job.runtimes.local.noticing import Notices
 from pf_job.runtimes.local.remote.domain import Cache, Wanted
 from pf_job.runtimes.local.remote.keeper import Keeper
+from pf_job.runtimes.local.remote.reporting import REPORT_SECONDS, Reports
 from pf_job.runtimes.local.remote.settling import Settling
 from pf_job.runtimes.local.settings import RunnerSettings
 from pf_job.runtimes.port import (
@@ -55,6 +57,7 @@ class LocalRuntime:
         machine: str = "",
         command: Sequence[str] = COMMAND,
         cache: Cache | None = None,
+        reports: Reports | None = None,
     ) -> None:
         """Without a cache, what is read of filesystems behind servers is kept below the data folder."""
         self._data = data.resolve()
@@ -62,7 +65,7 @@ class LocalRuntime:
         self._machine = machine or platform.node()
         self._notices = Notices()
         passed = {name: os.environ[name] for name in (*PASSED_ON, "HOME") if name in os.environ}
-        self._keeper = Keeper(self._data, cache or Cache([self._data / "pages"]), passed)
+        self._keeper = Keeper(self._data, cache or Cache([self._data / "pages"]), passed, self._machine, reports)
         self._users: dict[str, int] = {}
         """Whom replicas of tenants run as."""
 
@@ -111,10 +114,16 @@ class LocalRuntime:
             await wire.close()
 
     async def _tend(self) -> None:
-        """Takes away for ever what no replica has mounted any more."""
+        """Takes away for ever what no replica has mounted any more, and tells what is mounted."""
+        due = 0.0
         while True:
             self._keeper.sweep()
-            await asyncio.sleep(SWEEP_SECONDS)
+            if monotonic() >= due or self._keeper.made.is_set():
+                await self._keeper.report()
+                due = monotonic() + REPORT_SECONDS
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SWEEP_SECONDS):
+                    await self._keeper.made.wait()
 
     async def forget(self, keys: Sequence[ReplicaKey]) -> None:
         await self._ask("forget", keys)

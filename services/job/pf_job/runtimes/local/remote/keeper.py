@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +22,7 @@ from paddleflow.mounting import start
 from paddleflow.problems import FailedPrecondition, Problem, Unavailable
 from pf_job.runtimes.local.remote.domain import About, Cache, Wanted, settings_of
 from pf_job.runtimes.local.remote.folder import MountFolder, NoSuchFolder, folders_in, identity_of
+from pf_job.runtimes.local.remote.reporting import Reports, look, tell
 from pf_job.runtimes.port import Mount, RemoteMount
 
 logger = logging.getLogger(__name__)
@@ -49,15 +50,21 @@ class _Prepared:
 class Keeper:
     """The mounts below a data folder."""
 
-    def __init__(self, data: Path, cache: Cache, environ: Mapping[str, str]) -> None:
-        """The clients of mounts get this environment."""
+    def __init__(
+        self, data: Path, cache: Cache, environ: Mapping[str, str], node: str, reports: Reports | None
+    ) -> None:
+        """The clients of mounts get this environment; `node` is what this machine is called."""
         self._mounts = data / "mounts"
         self._unsent = data / "unsent"
         self._cache = cache
         self._environ = environ
+        self._node = node
+        self._reports = reports
         self._threads = ThreadPoolExecutor(THREADS, "mounts")
         self._prepared: dict[str, _Prepared] = {}
         self._ending: set[asyncio.Task[None]] = set()
+        self.made = asyncio.Event()
+        """Something was mounted of which nobody was told yet."""
 
     def lock_of(self, wanted: Wanted) -> str:
         """The file that a replica holds as long as it needs the mount."""
@@ -91,9 +98,14 @@ class Keeper:
                 words.append(said)
         return "; ".join(words)
 
-    def held(self) -> Collection[MountFolder]:
-        """Those that are, or may be, mounted."""
-        return folders_in(self._mounts)
+    async def report(self) -> None:
+        """Tells of all that is mounted."""
+        self.made.clear()
+        if self._reports is None:
+            return
+        for folder in folders_in(self._mounts):
+            if (found := await self._run(lambda folder=folder: look(folder, self._node))) is not None:  # type: ignore[misc]  # a default binds the folder
+                await tell(self._reports, found)
 
     def sweep(self) -> None:
         """Takes away in the background what nobody needs any more."""
@@ -131,6 +143,7 @@ class Keeper:
         prepared = self._prepared.get(wanted.name)
         if prepared is None:
             making = asyncio.create_task(self._run(lambda: self._make(wanted, folder)))
+            making.add_done_callback(lambda _: self.made.set())
             prepared = self._prepared[wanted.name] = _Prepared(making, now, now)
         prepared.wanted = now
         if not prepared.making.done():
@@ -172,7 +185,11 @@ class Keeper:
 
     async def _end(self, folder: MountFolder, claim: int) -> None:
         try:
-            if not await self._run(folder.remove):
+            about = folder.about()
+            gone = await self._run(folder.remove)
+            if about is not None and self._reports is not None:
+                await self._reports.end(about, folder.name)
+            if not gone:
                 logger.warning("what jobs wrote is not uploaded, and kept", extra={"folder": str(folder.state)})
         except (Problem, OSError) as problem:
             logger.warning("a mount cannot be taken away yet", extra={"place": str(folder.place), "why": str(problem)})

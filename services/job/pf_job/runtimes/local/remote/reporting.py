@@ -1,0 +1,62 @@
+"""Tells the filesystem service what is mounted here, and how its cache is doing."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from paddleflow.mount_usage import usage_of
+from paddleflow.mounted import NotMounted, ask_whoever_serves
+from paddleflow.problems import NotFound, Problem
+from pf_job.runtimes.local.remote.domain import About
+from pf_job.runtimes.local.remote.folder import MountFolder
+
+logger = logging.getLogger(__name__)
+
+REPORT_SECONDS = 30.0
+"""After three times that a mount counts as gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A mount, as it is told."""
+
+    about: About
+    mount_id: str
+    node: str
+    path: str
+    usage: Mapping[str, Any]
+
+
+class Reports(Protocol):
+    """Who wants to know what is mounted. All raise Problem if they do not hear it."""
+
+    async def report(self, report: Report) -> None:
+        """It is mounted."""
+
+    async def end(self, about: About, mount_id: str) -> None:
+        """It is not mounted any more."""
+
+
+def look(folder: MountFolder, node: str) -> Report | None:
+    """How a mount is doing; None if there is none. Blocks."""
+    about = folder.about()
+    if about is None or not folder.is_held():
+        return None
+    try:
+        usage = usage_of(ask_whoever_serves(folder.state, folder.place, "stats"))
+    except NotMounted:
+        return None
+    return Report(about, folder.name, node, str(folder.place), usage)
+
+
+async def tell(reports: Reports, report: Report) -> None:
+    """Who does not hear it now is told again anyway."""
+    try:
+        await reports.report(report)
+    except NotFound:
+        logger.warning("what is mounted is no filesystem any more", extra={"filesystem": report.about.filesystem})
+    except Problem as problem:
+        logger.warning("nobody hears of a mount", extra={"path": report.path, "why": problem.message})
