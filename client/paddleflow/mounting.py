@@ -25,6 +25,8 @@ from paddleflow.problems import FailedPrecondition
 PROGRAM = "pf-fuse"
 READY = b"ready\n"
 LOG = "log"
+ABOUT = "about"
+"""The file that says what a folder of a mount is about, without secrets."""
 _LAST_LINES = 5
 
 
@@ -50,7 +52,12 @@ class MountOptions:
 def state_folder(place: Path, environ: Mapping[str, str]) -> Path:
     """Where a mount at this place keeps what the next one must know; only its user may read it."""
     name = blake2b(os.fsencode(place), digest_size=10).hexdigest()
-    return _own(environ) / "mounts" / name
+    return state_folders(environ) / name
+
+
+def state_folders(environ: Mapping[str, str]) -> Path:
+    """Holds those of all mounts of the user."""
+    return _own(environ) / "mounts"
 
 
 def settings_of(
@@ -97,6 +104,8 @@ def start(settings: Mapping[str, Any], environ: Mapping[str, str]) -> None:
     state = Path(settings["state"])
     state.mkdir(mode=0o700, parents=True, exist_ok=True)
     make_folders(settings)
+    about = {"place": settings["place"], "url": settings["url"], "source": settings["source"]}
+    (state / ABOUT).write_text(json.dumps(about))
     log = state / LOG
     reader, writer = os.pipe2(os.O_CLOEXEC)
     with os.fdopen(reader, "rb") as said, log.open("wb") as errors, _in_memory(json.dumps(settings).encode()) as told:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
+from pf_backends.errors import Malformed
+from pf_backends.port import Backend
+from pf_fuse.collecting.checking import check_all
+from pf_fuse.collecting.collector import Places
+from pf_fuse.collecting.telling import collect
 from pf_fuse.opening import opened, page_cache
-from pf_fuse.settings import WarmSettings, read
+from pf_fuse.settings import CheckSettings, CollectSettings, SourceSettings, WarmSettings, read
 from pf_fuse.warming.telling import warm
 from pf_fuse.warming.warmer import Warmer
 
@@ -45,8 +50,41 @@ def warm_up(told: bytes) -> Iterator[Mapping[str, Any]]:
         backend.close()
 
 
+def check(told: bytes) -> Iterator[Mapping[str, Any]]:
+    """Reads a whole cache, and removes what is not as it was written."""
+    cache = page_cache(read(told, CheckSettings).cache)
+    try:
+        yield from check_all(cache)
+    finally:
+        cache.end()
+
+
+def collect_garbage(told: bytes) -> Iterator[Mapping[str, Any]]:
+    """Removes what nobody can use any more."""
+    settings = read(told, CollectSettings)
+    backends, unknown = _opened_all(settings.sources)
+    cache = page_cache(settings.cache)
+    try:
+        yield from collect(cache, Places(backends, not unknown), settings.uploads_before, dry_run=settings.dry_run)
+    finally:
+        cache.end()
+        for backend in backends:
+            backend.close()
+
+
+def _opened_all(sources: Sequence[SourceSettings]) -> tuple[list[Backend], int]:
+    """Backends, and how many cannot be opened: secrets are not told to who may only read."""
+    backends, unknown = list[Backend](), 0
+    for source in sources:
+        try:
+            backends.append(opened(source.url, source.properties, source.links, read_only=source.read_only))
+        except (Malformed, OSError):
+            unknown += 1
+    return backends, unknown
+
+
 def _generated(errand: Errand, told: bytes) -> Any:  # noqa: ANN401  # a generator, which can be closed
     return errand(told)
 
 
-ERRANDS: Mapping[str, Errand] = {"warm": warm_up}
+ERRANDS: Mapping[str, Errand] = {"warm": warm_up, "check": check, "collect": collect_garbage}

@@ -54,6 +54,23 @@ class WarmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
     """Requests under way."""
 
 
+class CheckSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """A cache that is to be read as a whole."""
+
+    cache: CacheSettings
+
+
+class CollectSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """A cache from which is to be removed what nobody can use any more."""
+
+    cache: CacheSettings
+    sources: Sequence[SourceSettings]
+    """All filesystems that may be used here; what is of no other is removed."""
+    dry_run: bool = False
+    uploads_before: int = 0
+    """In nanoseconds since 1970: uploads in parts that were begun before are dropped; 0: none are."""
+
+
 class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """One mount."""
 

@@ -75,6 +75,19 @@ def test_a_port_that_is_taken_is_told_at_once(mount: Mount, port: int, tmp_path:
         other.begin(f"local://{tmp_path}/files", {}, MountOptions(more={"metrics": str(port)}))
 
 
+def test_a_bench_leaves_nothing(mount: Mount) -> None:
+    told = run(mount, "bench", str(mount.place), "--size", "3Mi", "--files", "10", "-o", "json")
+    assert told.exit_code == 0, told.output
+    rows = json.loads(told.stdout)
+    assert [(row["count"], row["bytes"]) for row in rows if row["what"] == "write small files"] == [(10, 10 * 102_400)]
+    assert all(row["seconds"] > 0 for row in rows)
+    assert len(rows) == 9
+    assert list(mount.place.iterdir()) == []
+    shown = run(mount, "bench", str(mount.place), "--size", "1Mi", "--files", "2")
+    assert "99 % in ms" in shown.stdout
+    assert run(mount, "bench", f"{mount.place}/none").exit_code == 1
+
+
 def test_who_asks_what_is_told(mount: Mount) -> None:
     (mount.place / "d").mkdir()
     (mount.place / "d" / "it's").write_bytes(b"x" * 10_000)

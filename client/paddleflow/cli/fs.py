@@ -5,9 +5,11 @@ from __future__ import annotations
 import click
 
 from paddleflow.cli.completion import complete_filesystem, complete_user
+from paddleflow.cli.fs_bench import run_bench
 from paddleflow.cli.fs_caches import createfscache, deletefscache, getfscache, mounts
 from paddleflow.cli.fs_copy import cp
 from paddleflow.cli.fs_files import cat, du, find, ls, mkdir, mv, rm, stat, touch
+from paddleflow.cli.fs_keeping import fsck, gc
 from paddleflow.cli.fs_links import link, listlink, showlink, unlink
 from paddleflow.cli.fs_mount import mount, umount
 from paddleflow.cli.fs_options import NAME, OWNER
@@ -140,7 +142,7 @@ def grants(invocation: Invocation, name: str, maxsize: int, marker: str, usernam
 
 CACHES = (createfscache, getfscache, deletefscache, mounts)
 LINKS = (link, showlink, listlink, unlink)
-MOUNTS = (mount, umount, stats, profile, warmup)
+MOUNTS = (mount, umount, stats, profile, warmup, run_bench, fsck, gc)
 for command in (*CACHES, *LINKS, *MOUNTS):
     fs.add_command(command)
 for command in (cat, cp, du, find, ls, mkdir, mv, rm, stat, touch):

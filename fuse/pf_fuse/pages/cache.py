@@ -142,6 +142,11 @@ class PageCache:
         """Reads all that is there, and removes what is not as it was written."""
         return sum((check(folder) for folder in self._usable()), Report())
 
+    @property
+    def usable(self) -> Sequence[Folder]:
+        """Folders whose disks are as they should be."""
+        return self._usable()
+
     def clear(self) -> None:
         """Removes all that nobody has open."""
         self._rest()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pf_fuse.pages.evicting import found, unlink
 from pf_fuse.pages.folder import Folder
-from pf_fuse.pages.keys import PAGE
+from pf_fuse.pages.keys import PAGE, Key
 from pf_fuse.pages.sheets import Sheet, decode
 from pf_fuse.pages.stored import FLAGS, SHEET, attribute, damaged, locked
 
@@ -37,27 +40,53 @@ class Report:
         )
 
 
+class Checked(NamedTuple):
+    """One file that was looked at."""
+
+    report: Report
+    key: Key | None
+    """Whose bytes it had, as far as is known."""
+
+
 def check(folder: Folder) -> Report:
-    report = Report()
+    return sum((each.report for each in check_each(folder)), Report())
+
+
+def check_each(folder: Folder) -> Iterator[Checked]:
+    """Reads what is there, file by file, and removes what is not as it was written."""
     with folder.blamed():
         for each in found(folder):
-            report += _checked(folder, each.name)
-    return report
+            # It may have had to go meanwhile.
+            with suppress(FileNotFoundError):
+                yield _checked(folder, each.name)
 
 
-def _checked(folder: Folder, name: str) -> Report:
+def key_of(folder: Folder, name: str) -> Key | None:
+    """Whose bytes a cached file has; None if that is not known, or if it is gone."""
+    path = folder.file(name)
+    with suppress(FileNotFoundError):
+        descriptor = os.open(path, FLAGS)
+        try:
+            sheet = _sheet(descriptor, path)
+        finally:
+            os.close(descriptor)
+        return sheet.key if sheet else None
+    return None
+
+
+def _checked(folder: Folder, name: str) -> Checked:
     path = folder.file(name)
     descriptor = os.open(path, FLAGS)
     try:
         if not locked(descriptor, fcntl.LOCK_SH):
-            return Report(busy=1)
+            return Checked(Report(busy=1), None)
         sheet = _sheet(descriptor, path)
         if sheet and sheet.key.name == name and os.fstat(descriptor).st_size == sheet.size:
             size = _sound(descriptor, sheet)
             if size is not None:
-                return Report(files=1, bytes=size, partial=not sheet.whole)
+                return Checked(Report(files=1, bytes=size, partial=not sheet.whole), sheet.key)
         unlink(path)
-        return Report(removed=1)
+        return Checked(Report(removed=1), sheet.key if sheet else None)
     finally:
         os.close(descriptor)
 
