@@ -41,6 +41,8 @@ class MountOptions:
     read_only: bool = False
     dataset: bool = False
     """Nobody changes what lies there as long as it is mounted."""
+    snapshot: str = ""
+    """Of the dataset: a file of this machine, or after a colon one of the filesystem; empty: its server is asked."""
     cache_folders: Sequence[Path] = ()
     """None: a folder of the user's."""
     cache_size: int | None = None
@@ -69,6 +71,7 @@ def settings_of(
         **source_of(description, options, environ),
         "state": str(state_folder(place, environ)),
         "dataset": options.dataset,
+        "snapshot": options.snapshot,
         "uid": os.getuid(),
         "gid": os.getgid(),
         "source": f"paddleflow:{description.filesystem_id}",

@@ -28,6 +28,7 @@ from pf_fuse.metrics.port import serve as serve_metrics
 from pf_fuse.opening import opened
 from pf_fuse.questions import questions
 from pf_fuse.settings import MountSettings
+from pf_fuse.snapshots.loading import load
 from pf_fuse.stats import stats
 
 _LOCKS = Feature.POSIX_LOCKS | Feature.FLOCK_LOCKS
@@ -43,6 +44,8 @@ def hold(settings: MountSettings, told: bytes) -> None:
     backend = _opened(settings)
     try:
         backend.check()
+        if settings.snapshot:
+            load(backend, settings)
     finally:
         backend.close()
     if settings.metrics:

@@ -15,6 +15,8 @@ from pf_fuse.fetching.settings import FetchSettings
 from pf_fuse.opening import page_cache
 from pf_fuse.pages.cache import PageCache
 from pf_fuse.settings import MountSettings
+from pf_fuse.snapshots.index import Index
+from pf_fuse.snapshots.loading import INDEX, Snapshot
 from pf_fuse.staging.notes import Notes
 from pf_fuse.staging.renaming import Move, Renamer
 from pf_fuse.staging.staged import Stage
@@ -58,7 +60,7 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
     stage = Stage(folder / "stage", new_name)
     nodes = Nodes(Journal(folder / "nodes"), stage)
     lasts = _DATASET_LASTS if settings.dataset else settings.lasts
-    tree = Tree(backend, nodes, Freshness(lasts, lasts), time.monotonic)
+    tree = _tree(backend, settings, nodes, Freshness(lasts, lasts))
     cache = page_cache(settings.cache)
     fetcher = Fetcher(backend, cache, FetchSettings(memory=settings.cache.memory), tree)
     workers = ThreadPoolExecutor(_WORKERS, "ask")
@@ -80,6 +82,14 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
         backend.close()
 
     return Parts(Vfs(looking, reading, sessions, extras, writing, changing, close), tree, cache, fetcher)
+
+
+def _tree(backend: Backend, settings: MountSettings, nodes: Nodes, freshness: Freshness) -> Tree:
+    """What is known without asking: of a snapshot all."""
+    if not settings.snapshot:
+        return Tree(backend, nodes, freshness, time.monotonic)
+    index = Index(settings.state / INDEX)
+    return Tree(Snapshot(index, backend.capabilities), nodes, freshness, time.monotonic, index.find)
 
 
 def _settled(_node: Node) -> None:

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from importlib import import_module
 from typing import Any
 
 from pf_backends.errors import Malformed
@@ -15,7 +16,16 @@ from pf_fuse.collecting.checking import check_all
 from pf_fuse.collecting.collector import Places
 from pf_fuse.collecting.telling import collect
 from pf_fuse.opening import opened, page_cache
-from pf_fuse.settings import CheckSettings, CollectSettings, SourceSettings, WarmSettings, read
+from pf_fuse.settings import (
+    CheckSettings,
+    CollectSettings,
+    IndexSettings,
+    SourceSettings,
+    TakeSettings,
+    WarmSettings,
+    read,
+)
+from pf_fuse.snapshots.index import build
 from pf_fuse.warming.telling import warm
 from pf_fuse.warming.warmer import Warmer
 
@@ -83,8 +93,39 @@ def _opened_all(sources: Sequence[SourceSettings]) -> tuple[list[Backend], int]:
     return backends, unknown
 
 
+def take_snapshot(told: bytes) -> Iterator[Mapping[str, Any]]:
+    """Writes down all that there is."""
+    settings = read(told, TakeSettings)
+    source = settings.source
+    backend = opened(source.url, source.properties, source.links, read_only=not settings.to.startswith(":"))
+    try:
+        yield from _with_parquet("taking").take(backend, settings.to, settings.at_once)
+    finally:
+        backend.close()
+
+
+def index_snapshot(told: bytes) -> Iterator[Mapping[str, Any]]:
+    """Makes a snapshot ready for a mount, whose process is not to read Parquet itself."""
+    settings = read(told, IndexSettings)
+    yield {"things": build(_with_parquet("manifest").rows(settings.snapshot), settings.index)}
+
+
+def _with_parquet(name: str) -> Any:  # noqa: ANN401  # a module
+    """A module that needs what few have installed, and that takes memory."""
+    try:
+        return import_module(f"pf_fuse.snapshots.{name}")
+    except ModuleNotFoundError as error:
+        raise ValueError(f"{error.name} is not installed: pip install 'paddleflow-server[snapshots]'") from None
+
+
 def _generated(errand: Errand, told: bytes) -> Any:  # noqa: ANN401  # a generator, which can be closed
     return errand(told)
 
 
-ERRANDS: Mapping[str, Errand] = {"warm": warm_up, "check": check, "collect": collect_garbage}
+ERRANDS: Mapping[str, Errand] = {
+    "warm": warm_up,
+    "check": check,
+    "collect": collect_garbage,
+    "snapshot": take_snapshot,
+    "index": index_snapshot,
+}

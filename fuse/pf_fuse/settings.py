@@ -71,6 +71,23 @@ class CollectSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, r
     """In nanoseconds since 1970: uploads in parts that were begun before are dropped; 0: none are."""
 
 
+class TakeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """A snapshot that is to be taken."""
+
+    source: SourceSettings
+    to: str
+    """A file of this machine, or after a colon one of the source."""
+    at_once: int = 16
+    """Folders that are listed at once."""
+
+
+class IndexSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """A snapshot that is to be made ready for a mount."""
+
+    snapshot: Path
+    index: Path
+
+
 class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """One mount."""
 
@@ -87,6 +104,8 @@ class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     read_only: bool = False
     dataset: bool = False
     """Nobody changes what lies there as long as it is mounted."""
+    snapshot: str = ""
+    """Of the dataset: a file of this machine, or after a colon one of what is mounted; empty: the backend is asked."""
     lasts: float = 1.0
     """Seconds for which names and attributes are taken for true without asking."""
     uid: int = 0
@@ -111,6 +130,8 @@ class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
             raise ValueError("cache.folders: there must be at least one")
         if not self.place.is_absolute() or not self.state.is_absolute():
             raise ValueError("place and state: paths must be absolute")
+        if self.snapshot and not self.dataset:
+            raise ValueError("snapshot: only a dataset is mounted as it was")
         if self.lasts < 0:
             raise ValueError("lasts: seconds cannot be negative")
 

@@ -15,6 +15,7 @@ from paddleflow.cli.fs_mount import mount, umount
 from paddleflow.cli.fs_options import NAME, OWNER
 from paddleflow.cli.fs_profile import profile
 from paddleflow.cli.fs_properties import property_option
+from paddleflow.cli.fs_snapshot import snapshot
 from paddleflow.cli.fs_stats import stats
 from paddleflow.cli.fs_warmup import warmup
 from paddleflow.cli.parameters import paging
@@ -142,7 +143,7 @@ def grants(invocation: Invocation, name: str, maxsize: int, marker: str, usernam
 
 CACHES = (createfscache, getfscache, deletefscache, mounts)
 LINKS = (link, showlink, listlink, unlink)
-MOUNTS = (mount, umount, stats, profile, warmup, run_bench, fsck, gc)
+MOUNTS = (mount, umount, stats, profile, warmup, snapshot, run_bench, fsck, gc)
 for command in (*CACHES, *LINKS, *MOUNTS):
     fs.add_command(command)
 for command in (cat, cp, du, find, ls, mkdir, mv, rm, stat, touch):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from paddleflow.cli.fs_options import FOLDERS, NAME, OWNER, PLACE, SIZE, chosen_size
+from paddleflow.cli.fs_options import FOLDERS, NAME, OWNER, PLACE, SIZE, chosen_size, snapshot_place
 from paddleflow.cli.fs_reporter import Reported, begin
 from paddleflow.cli.verbs import Invocation, Verb, pass_invocation
 from paddleflow.mounted import unmount
@@ -34,6 +34,10 @@ _OPTIONS: Mapping[str, tuple[str, str]] = {
 @OWNER
 @click.option("-r", "--read-only", is_flag=True, help="Nobody writes by this mount.")
 @click.option("--dataset", is_flag=True, help="Nobody changes what lies there while it is mounted; read-only and fast.")
+@click.option(
+    "--snapshot", metavar="FILE|:PATH", default="",
+    help="Mount the dataset as it was when `fs snapshot` wrote this; its server is not asked what there is.",
+)  # fmt: skip
 @click.option("--sub-path", default="", help="Only this folder of the filesystem.")
 @FOLDERS
 @SIZE
@@ -46,6 +50,7 @@ def mount(
     username: str,
     read_only: bool,
     dataset: bool,
+    snapshot: str,
     sub_path: str,
     folders: tuple[Path, ...],
     cache_size: str,
@@ -57,9 +62,11 @@ def mount(
     on the local disk for the next time.
     """
     place = place.absolute()
+    dataset = dataset or bool(snapshot)
     options = MountOptions(
         read_only=read_only or dataset,
         dataset=dataset,
+        snapshot=snapshot_place(snapshot),
         cache_folders=[folder.absolute() for folder in folders],
         cache_size=chosen_size(cache_size),
         more=_more(words),

@@ -23,6 +23,11 @@ SIZE = click.option(
 PLACE = click.argument("place", metavar="PATH", type=click.Path(path_type=Path))
 
 
+def snapshot_place(text: str) -> str:
+    """A file of this machine, or after a colon one of the filesystem."""
+    return text if not text or text.startswith(":") else str(Path(text).absolute())
+
+
 def chosen_size(text: str) -> int | None:
     """Bytes of --cache-size."""
     return parse_amount(MEMORY, text) if text else None

@@ -13,12 +13,11 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import RLock
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from pf_backends.entries import Entry, Kind
+from pf_backends.entries import Capabilities, Entry, Kind, Page
 from pf_backends.errors import failure
 from pf_backends.paths import joined
-from pf_backends.port import Backend
 from pf_fuse.operations import TOP
 from pf_fuse.vfs.listings import Listing
 from pf_fuse.vfs.nodes import Node, Nodes
@@ -41,6 +40,17 @@ class Freshness:
     """Folders with more things are listed piece by piece, and never kept whole."""
 
 
+class Lister(Protocol):
+    """What is needed of a backend; see `pf_backends.port`."""
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    def stat(self, path: str) -> Entry: ...
+
+    def list(self, folder: str, *, rest: str = "", limit: int = 1000) -> Page: ...
+
+
 class Found(NamedTuple):
     """What lies under a name, None if there is nothing, and until when that is good."""
 
@@ -51,13 +61,22 @@ class Found(NamedTuple):
 class Tree:
     """The nodes, and what is known of the backend."""
 
-    def __init__(self, backend: Backend, nodes: Nodes, freshness: Freshness, monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        backend: Lister,
+        nodes: Nodes,
+        freshness: Freshness,
+        monotonic: Callable[[], float],
+        known: Callable[[str], Entry | None] | None = None,
+    ) -> None:
+        """`known` tells at once what lies at a path, if nobody needs be asked."""
         self.lock = RLock()
         """Held for the moments in which something is looked up or changed."""
         self.nodes = nodes
         self._backend = backend
         self._freshness = freshness
         self._monotonic = monotonic
+        self._known = known
         self._listing: dict[int, Future[Listing | None]] = {}
         """Folders that are being listed."""
         self._asked: dict[int, tuple[float, int]] = {}
@@ -72,6 +91,8 @@ class Tree:
             return Found(listing.entries.get(name), listing.until)
         if folder.absent and (until := folder.absent.get(name, 0.0)) > now:
             return Found(None, until)
+        if self._known:
+            return Found(self._known(joined(folder.path, name)), now + self._freshness.seconds)
         return None
 
     def now(self) -> float:
