@@ -226,3 +226,24 @@ def test_a_cluster_that_restarts_is_waited_for_and_a_dead_machine_is_told() -> N
         backend.close()
     finally:
         server.stop()
+
+
+@pytest.mark.crash
+def test_copies_are_made_by_the_machines_that_live() -> None:
+    server = HdfsServer(data_nodes=3)
+    try:
+        backend = HdfsBackend(replace(server.settings, replication=2, deadline=60.0))
+        body = some(BLOCK + 100_000)
+        backend.put("a", body)
+        assert backend.append("a", b"more", offset=len(body)).size == len(body) + 4
+        server.kill_data_node(0)
+        for turn in range(6):
+            backend.put(f"b{turn}", body)
+            assert backend.append(f"b{turn}", b"more", offset=len(body)).size == len(body) + 4
+            assert content(backend, f"b{turn}") == body + b"more"
+        assert content(backend, "a") == body + b"more"
+        assert backend.append("a", b"again", offset=len(body) + 4).size == len(body) + 9
+        assert content(backend, "a") == body + b"moreagain"
+        backend.close()
+    finally:
+        server.stop()

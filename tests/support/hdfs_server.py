@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import tarfile
 import tempfile
@@ -83,7 +84,7 @@ log4j.appender.console.layout.ConversionPattern=%d %p %c: %m%n
 class HdfsServer:
     """One that runs. All that it has is in a folder that goes away with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, data_nodes: int = 1) -> None:
         foreign.require("java", "--version", at_least=(11, 0))
         self.folder = Path(tempfile.mkdtemp(prefix="pf"))
         self._port = free_ports(1)[0]
@@ -93,7 +94,8 @@ class HdfsServer:
             self._configure()
             self._run(_NAME_NODE, "-format").wait(60)
             self.start_name_node()
-            self.start_data_node()
+            for number in range(data_nodes):
+                self.start_data_node(number)
         except BaseException:
             self.stop()
             raise
@@ -105,16 +107,20 @@ class HdfsServer:
     def start_name_node(self) -> None:
         self._run(_NAME_NODE)
 
-    def start_data_node(self) -> None:
+    def start_data_node(self, number: int = 0) -> None:
         known = self._said(_NAME_NODE)
-        self._run(_DATA_NODE)
-        wait_until(lambda: self._said(_NAME_NODE) > known, self._running[_DATA_NODE], 60.0)
+        process = self._run(_DATA_NODE, f"-Ddfs.datanode.data.dir=file://{self.folder}/data{number}", number=number)
+        wait_until(lambda: self._said(_NAME_NODE) > known, process, 60.0)
 
     def kill_name_node(self) -> None:
-        self._kill(_NAME_NODE)
+        self._kill(f"{_NAME_NODE}0")
 
-    def kill_data_node(self) -> None:
-        self._kill(_DATA_NODE)
+    def kill_data_node(self, number: int = 0) -> None:
+        self._kill(f"{_DATA_NODE}{number}")
+
+    def pause_data_node(self, number: int) -> None:
+        """It says nothing any more."""
+        self._running[f"{_DATA_NODE}{number}"].send_signal(signal.SIGSTOP)
 
     def keep_open(self, backend: HdfsBackend, path: str) -> None:
         """Somebody adds to a file, and does not come to an end."""
@@ -152,13 +158,10 @@ class HdfsServer:
             (place / "web.xml").write_text("<web-app/>")
         _write(folder / "core-site.xml", {"fs.defaultFS": f"hdfs://127.0.0.1:{self._port}"})
         nowhere = {f"dfs.{each}address": "127.0.0.1:0" for each in _ADDRESSES}
-        places = {
-            "dfs.namenode.name.dir": f"file://{folder}/name",
-            "dfs.datanode.data.dir": f"file://{folder}/data",
-        }
+        places = {"dfs.namenode.name.dir": f"file://{folder}/name"}
         _write(folder / "hdfs-site.xml", _SETTINGS | nowhere | places)
 
-    def _run(self, program: str, *words: str) -> subprocess.Popen[bytes]:
+    def _run(self, program: str, *words: str, number: int = 0) -> subprocess.Popen[bytes]:
         kind = f"org.apache.hadoop.hdfs.server.{program}"
         command = ["java", *_JAVA, "-cp", f"{self.folder}:{self._jars}/*", kind, *words]
         with (self.folder / f"{program}.log").open("ab") as log:
@@ -170,8 +173,8 @@ class HdfsServer:
                 stderr=log,
                 stdin=subprocess.DEVNULL,
             )
-        if not words:
-            self._running[program] = process
+        if words != ("-format",):
+            self._running[f"{program}{number}"] = process
         return process
 
 

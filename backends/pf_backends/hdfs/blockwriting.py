@@ -11,7 +11,7 @@ from pf_backends.hdfs import hadoop_pb2 as hadoop
 from pf_backends.hdfs.checksums import checks
 from pf_backends.hdfs.files import Files
 from pf_backends.hdfs.lines import Lines
-from pf_backends.hdfs.pipeline import GROWS, NEW, Draft, NodeBroken, Pipeline
+from pf_backends.hdfs.pipeline import GROWS, GROWS_AFTER_ALL, NEW, Draft, NodeBroken, Pipeline
 
 _BROKEN = 5
 """Data nodes that may fail for one block."""
@@ -40,8 +40,8 @@ class BlockWriter:
 
     def grow(self, located: hadoop.LocatedBlock, body: memoryview) -> None:
         """Adds to a block that has room for it."""
-        for _ in range(_BROKEN):
-            updated, pipeline = self._regrown(located)
+        for attempt in range(_BROKEN):
+            updated, pipeline = self._regrown(located, GROWS_AFTER_ALL if attempt else GROWS)
             if pipeline is not None:
                 break
             if not located.nodes:
@@ -87,14 +87,14 @@ class BlockWriter:
         ask = hadoop.AddBlock(path=self._where, writer=self.name, previous=self._last, excluded=excluded)
         return self._files.ask(self._shown, "addBlock", ask, hadoop.AddBlock.Reply).block
 
-    def _regrown(self, located: hadoop.LocatedBlock) -> tuple[hadoop.LocatedBlock, Pipeline | None]:
+    def _regrown(self, located: hadoop.LocatedBlock, stage: int) -> tuple[hadoop.LocatedBlock, Pipeline | None]:
         """The block with its next generation, and the way to who has it; None if one of them had to be left out."""
         ask = hadoop.UpdateBlock(block=located.block, writer=self.name)
         updated = self._files.ask(self._shown, "updateBlockForPipeline", ask, hadoop.UpdateBlock.Reply).block
         way = hadoop.LocatedBlock()
         way.CopyFrom(located)
         way.token.CopyFrom(updated.token)
-        draft = Draft(way, GROWS, located.block.size, updated.block.generation)
+        draft = Draft(way, stage, located.block.size, updated.block.generation)
         try:
             return updated, Pipeline(self._lines, self.name, self._how, draft, self._files.deadline)
         except NodeBroken as broken:

@@ -1497,7 +1497,7 @@ class WriteBlock(_message.Message):
     STORAGE_TYPE_FIELD_NUMBER: _builtins.int
     STORAGE_TYPES_FIELD_NUMBER: _builtins.int
     stage: _builtins.int
-    """0: a block grows. 6: a block is made."""
+    """0: a block grows. 1: the same, after some had begun it and others could not. 6: a block is made."""
     nodes: _builtins.int
     """How many have it in the end."""
     least: _builtins.int

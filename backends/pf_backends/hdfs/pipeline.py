@@ -16,7 +16,8 @@ _PACKET = 1 << 18
 """Bytes that are sent at once."""
 _AHEAD = 16
 """Packets that are on their way."""
-NEW, GROWS = 6, 0
+NEW, GROWS, GROWS_AFTER_ALL = 6, 0, 1
+"""What is begun: a block; more of a block; the same once more, after some had begun it and others could not."""
 
 
 class NodeBroken(Broken):
