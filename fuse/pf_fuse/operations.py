@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from enum import IntFlag
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
+# What is told of each thing in a folder is made ten thousand times for a list of ten thousand: as tuples, which take
+# half of the time that other frozen values take.
 T = TypeVar("T")
 Answer: TypeAlias = "T | Future[T]"
 Bytes: TypeAlias = "bytes | bytearray | memoryview"
@@ -33,8 +35,7 @@ class Caller(NamedTuple):
     pid: int
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
+class Attributes(NamedTuple):
     """What `stat` tells; times in nanoseconds since 1970."""
 
     node: int
@@ -51,8 +52,7 @@ class Attributes:
     """Of 512 bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """A thing and for how long the kernel needs not ask again, in seconds."""
 
     attributes: Attributes | None
@@ -84,8 +84,7 @@ class Opened:
     """What `Kernel.register` gave for the file that the kernel is to read by itself; 0: it asks for what is read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(NamedTuple):
     """One of the things in a folder."""
 
     name: bytes

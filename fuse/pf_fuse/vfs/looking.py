@@ -6,7 +6,6 @@ import errno
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
 
 from pf_backends.entries import Kind, Space
 from pf_backends.errors import failure
@@ -95,7 +94,7 @@ class Looking:
         if shown is None or shown[0] is not node.entry:
             shown = node.shown = node.entry, attributes(node.id, node.entry, self._look)
         if node.nameless:
-            return Known(replace(shown[1], links=0), lasts, lasts)
+            return Known(shown[1]._replace(links=0), lasts, lasts)
         if node.staged and node.staged.dirty:
             # Its upload gives it another time.
             return Known(shown[1], lasts, 0.0)
