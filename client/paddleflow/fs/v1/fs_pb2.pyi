@@ -58,7 +58,7 @@ class FilesystemKind(_FilesystemKind, metaclass=_FilesystemKindEnumTypeWrapper):
     | AFS | `afs://host/path`, `afs://host:port/path` | `username`, `password` (secret) |
     | S3 | `s3://bucket`, `s3://bucket/path` | `endpoint`, `region`, `accessKey`, `secretKey` (secret), `sessionToken` (secret), `s3ForcePathStyle`, `insecureSkipVerify`, `ca`, `dirMode`, `fileMode` |
     | BOS | `bos://bucket`, `bos://bucket/path` | those of S3, `sts`, `duration`, `acl` |
-    | HDFS | `hdfs://host:port/path`, `hdfs://host:port,host:port/path` | `user`, `group`, `dfs.namenode.address`, `blockSize`, `replication`; with Kerberos `kerberos.realm`, `kerberos.kdc`, `namenode.principal`, `principal`, `keytab.data` (secret, in base64), `data.transfer.protection` |
+    | HDFS | `hdfs://host:port/path`, `hdfs://host:port,host:port/path` | `user`, `group`, `dfs.namenode.address`, `blockSize`, `replication`; known, and refused so far, for clusters with Kerberos: `kerberos.realm`, `kerberos.kdc`, `namenode.principal`, `principal`, `keytab.data` (secret, in base64), `data.transfer.protection` |
     | SFTP | `sftp://host/path`, `sftp://host:port/path` | `user`, `password` (secret), `privateKey` (secret, as OpenSSH writes it), `hostKey` (of the server: `SHA256:…`, or as OpenSSH writes it; without it, what is met first counts) |
 
     `endpoint` is `host`, `host:port` or a URL of `http` or `https` with these. `insecureSkipVerify`, `s3ForcePathStyle` and `sts` are `true` or `false`, `dirMode` and `fileMode` octal, `duration` is 60 to 129600 seconds, `ca` holds certificates in PEM to trust in place of the usual ones. With
