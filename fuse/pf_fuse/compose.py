@@ -66,8 +66,8 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
     workers = ThreadPoolExecutor(_WORKERS, "ask")
     sessions = Sessions(nodes, fetcher)
     look = Look(settings.uid, settings.gid, time.time_ns(), settings.file_mode, settings.folder_mode, settings.owned)
-    looking = Looking(tree, workers, look, backend.space)
-    reading = Reading(tree, sessions, workers, unasked=settings.dataset)
+    looking = Looking(tree, workers, look, fetcher, backend.space)
+    reading = Reading(tree, sessions, fetcher, workers, unasked=settings.dataset)
     keeping = Keeping(backend, tree, sessions)
     writing = changing = None
     if settings.writable:

@@ -65,6 +65,12 @@ class Straight:
     def open(self, entry: Entry) -> StraightContent:
         return StraightContent(self, entry)
 
+    def at_hand(self, entry: Entry) -> bool:
+        return False
+
+    def bring(self, entry: Entry) -> Entry | None:
+        return None
+
 
 @dataclass
 class StraightContent:
@@ -127,9 +133,10 @@ class Site:
         stage = Stage(folder / "stage", new_name)
         self.nodes = Nodes(Journal(folder / "nodes"), stage)
         self.tree = Tree(backend, self.nodes, freshness or Freshness(), clock or (lambda: 0.0))
-        sessions = Sessions(self.nodes, Straight(backend, ThreadPoolExecutor(2)))
-        looking = Looking(self.tree, self.workers, LOOK, backend.space)
-        reading = Reading(self.tree, sessions, self.workers)
+        contents = Straight(backend, ThreadPoolExecutor(2))
+        sessions = Sessions(self.nodes, contents)
+        looking = Looking(self.tree, self.workers, LOOK, contents, backend.space)
+        reading = Reading(self.tree, sessions, contents, self.workers)
         uploader = Uploader(backend, Notes(folder / "uploads", Upload, new_name), senders)
         renamer = Renamer(backend, Notes(folder / "moves", Move, new_name), senders)
         uploader.clean()

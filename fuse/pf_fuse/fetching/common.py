@@ -42,6 +42,25 @@ class Counts:
     """Requests that failed."""
 
 
+FAR = 0.015
+"""Seconds for a small file from which on the place is far away. A loaded store on the same machine takes less."""
+
+
+@dataclass(slots=True)
+class Pace:
+    """How long it takes to fetch a small file."""
+
+    seconds: float = FAR
+    """Of the last ones, the latest counting most."""
+
+    def took(self, seconds: float) -> None:
+        self.seconds += (seconds - self.seconds) / 8
+
+    @property
+    def far(self) -> bool:
+        return self.seconds >= FAR
+
+
 @dataclass(slots=True, eq=False)
 class Common:
     """What all files that are read have in common."""
@@ -57,5 +76,6 @@ class Common:
     freed: threading.Condition
     """Memory may be there for who waits for some."""
     counts: Counts = field(default_factory=Counts)
+    pace: Pace = field(default_factory=Pace)
     streams: int = 0
     """Files that somebody waits for or that are fetched ahead."""

@@ -111,6 +111,24 @@ class Fetcher:
             self._open_next(entry, here=reading.file.complete)
         return OpenFile(self, reading)
 
+    def at_hand(self, entry: Entry) -> bool:
+        """True if all of that version is known to be on the disk, and was checked."""
+        return self._common.cache.at_hand(Key(self._common.source.address, entry.path, entry.version), entry.size)
+
+    def bring(self, entry: Entry) -> Entry | None:
+        """Fetches a small file, and says what lies there by now; None if that is another one, or it is here already."""
+        if not entry.version or not 0 < entry.size <= self._common.settings.small:
+            return None
+        reading = self._hold(entry)
+        with self._common.lock:
+            fetch = reading.claim()
+        if fetch is None:
+            reading.file.verify()
+            self._let_go(reading)
+            return None
+        self._work.fetch(fetch)
+        return fetch.found
+
     def close(self, reading: Reading) -> None:
         with self._common.lock:
             reading.opens -= 1
@@ -144,7 +162,7 @@ class Fetcher:
             worker.join(max(0.0, until - time.monotonic()))
 
     def _open_next(self, entry: Entry, *, here: bool) -> None:
-        expected = self._order.opened(entry.path, here=here)
+        expected = self._order.opened(entry.path, here=here, far=self._common.pace.far)
         if expected:
             with self._common.lock:
                 if self._common.turns.waiting < 2 * self._common.settings.files_ahead:

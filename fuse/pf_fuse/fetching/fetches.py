@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from typing import TYPE_CHECKING
 
+from pf_backends.entries import Entry
 from pf_fuse.operations import Bytes
 from pf_fuse.pages.keys import PAGE, Extent
 
@@ -70,11 +71,13 @@ class Wait:
 class Fetch:
     """A request to the backend for some pages of a file."""
 
-    __slots__ = ("ended", "extent", "reading", "started", "waits", "whole")
+    __slots__ = ("ended", "extent", "found", "reading", "started", "waits", "whole")
 
     def __init__(self, reading: Reading, extent: Extent, *, whole: bool) -> None:
         self.reading, self.extent, self.whole = reading, extent, whole
         self.waits: list[Wait] = []
+        self.found: Entry | None = None
+        """What lay there when it was fetched, of a whole file."""
         self.started = False
         self.ended = False
 

@@ -2,7 +2,8 @@
 
 Programs that go through a folder open its files in the order in which it is listed, several threads about so. The
 further they have come, the more files are fetched before they are opened. Programs that train open all of them in no
-order: once many were opened so, each further one has a few others fetched, until all of the folder is here.
+order: once many were opened so, each further one has a few others fetched, until all of the folder is here. That pays
+where a request takes long; where it does not, each file is fetched when it is opened.
 """
 
 from __future__ import annotations
@@ -76,11 +77,11 @@ class Order:
         self._sweeps: dict[str, Sweep] = {}
         self._expected: dict[str, Row] = {}
 
-    def opened(self, path: str, *, here: bool) -> Sequence[Entry]:
-        """What to fetch now that a small file was opened, and was here or was not."""
+    def opened(self, path: str, *, here: bool, far: bool = True) -> Sequence[Entry]:
+        """What to fetch now that a small file was opened, and was here or was not. `far`: requests take long."""
         row = self._expected.pop(path, None)
         if row is None:
-            return () if here else self._begin(path)
+            return () if here else self._begin(path, far=far)
         row.ahead -= 1
         if not row.window:
             row.last, row.ahead = path, 0
@@ -89,9 +90,9 @@ class Order:
         row.window = min(self._most, max(FIRST, 2 * row.window))
         return self._fitting(self._next(row, row.window - row.ahead))
 
-    def _begin(self, path: str) -> Sequence[Entry]:
+    def _begin(self, path: str, *, far: bool) -> Sequence[Entry]:
         self._next(Row(path), NEAR)
-        return self._others(path) if self._keeps else ()
+        return self._others(path) if self._keeps and far else ()
 
     def _others(self, path: str) -> Sequence[Entry]:
         """A few more of a folder, if many were opened in no order."""

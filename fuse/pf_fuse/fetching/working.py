@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import time
 from collections.abc import Callable
 from itertools import count
 
@@ -34,7 +35,7 @@ class Work:
         while (turn := self._turn()) is not None:
             match turn:
                 case Fetch():
-                    self._fetch(turn)
+                    self.fetch(turn)
                 case Entry():
                     self._fetch_ahead(turn)
                 case Reading():
@@ -60,11 +61,12 @@ class Work:
         with self._common.lock:
             fetch = reading.claim()
         if fetch:
-            self._fetch(fetch)
+            self.fetch(fetch)
         else:
             self._let_go(reading)
 
-    def _fetch(self, fetch: Fetch) -> None:
+    def fetch(self, fetch: Fetch) -> None:
+        """Fetches, and tells who waits. Lets go of the file."""
         try:
             block = self._whole(fetch) if fetch.whole else self._part(fetch)
             if block is not None:
@@ -86,7 +88,10 @@ class Work:
         if self._room(fetch) is None:
             return None
         try:
-            return Block(fetch.extent, fetch_whole(common.source, entry), fetch.reading.blocks)
+            begun = time.monotonic()
+            fetch.found, data = fetch_whole(common.source, entry)
+            common.pace.took(time.monotonic() - begun)
+            return Block(fetch.extent, data, fetch.reading.blocks)
         except BaseException:
             with common.lock:
                 common.memory.unclaim(entry.size)
@@ -166,8 +171,8 @@ class Work:
             wait.failed(error)
 
 
-def fetch_whole(source: Source, entry: Entry) -> bytes:
-    """The bytes of a small file, of the version that is asked for."""
+def fetch_whole(source: Source, entry: Entry) -> tuple[Entry, bytes]:
+    """A small file of the version that is asked for, and its bytes."""
     try:
         found, data = source.fetch(entry.path, limit=entry.size)
     except OSError as error:
@@ -177,7 +182,7 @@ def fetch_whole(source: Source, entry: Entry) -> bytes:
     other = bool(entry.version) and found.version != entry.version
     if other or len(data) != entry.size:
         raise changed(entry.path, "the file was changed since it was looked at; open it again")
-    return data
+    return found, data
 
 
 def fetch_part(source: Source, entry: Entry, extent: Extent, into: memoryview) -> None:

@@ -98,6 +98,11 @@ class PageCache:
         made.touch(self._now())
         return made
 
+    def at_hand(self, key: Key, size: int) -> bool:
+        """True if all of a file is known to be there, and was checked."""
+        file = self._files.get(key.name)
+        return file is not None and file.size == size and file.checked
+
     def close(self, file: CachedFile) -> None:
         """Whoever opened it needs it no more."""
         file.touch(self._now())

@@ -13,6 +13,7 @@ from pf_fuse.operations import Answer, Caller, Known, Named, Opened, Reach
 from pf_fuse.vfs.attributes import Look, attributes
 from pf_fuse.vfs.folders import Folders, Source, before, place
 from pf_fuse.vfs.nodes import Node
+from pf_fuse.vfs.ports import Contents
 from pf_fuse.vfs.tree import Found, Tree
 
 NAME_MOST = 255
@@ -33,6 +34,7 @@ class Looking:
         tree: Tree,
         workers: Executor,
         look: Look,
+        contents: Contents,
         space: Callable[[], Space | None],
         most_nodes: int = MOST_NODES,
     ) -> None:
@@ -42,6 +44,7 @@ class Looking:
         self._folders = Folders(tree)
         self._later = workers.submit
         self._look = look
+        self._contents = contents
         self._space = space
         self._most_nodes = most_nodes
 
@@ -111,9 +114,20 @@ class Looking:
         return self.told(self._tree.enter(folder, found.entry, found.until))
 
     def _find(self, folder: Node, name: str) -> Known:
-        found = self._tree.find(folder, name)
+        found = self._brought(folder, name) or self._tree.find(folder, name)
         with self._lock:
             return self._told(folder, found)
+
+    def _brought(self, folder: Node, name: str) -> Found | None:
+        """What lies under a name, and came along with its bytes."""
+        begun = self._tree.now()
+        with self._lock:
+            expected = self._tree.expected(folder, name)
+        entry = self._contents.bring(expected) if expected else None
+        if entry is None:
+            return None
+        with self._lock:
+            return self._tree.told(folder, name, entry, begun)
 
     def _refreshed(self, node: Node) -> Known:
         self._tree.refresh(node)

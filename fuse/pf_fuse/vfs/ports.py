@@ -41,3 +41,12 @@ class Contents(Protocol):
 
     def open(self, entry: Entry) -> Content:
         """The version of a file that an entry tells of. Quick: what takes longer is done when it is read."""
+
+    def at_hand(self, entry: Entry) -> bool:
+        """True if all of that version is here and was checked, as far as that is known without looking."""
+
+    def bring(self, entry: Entry) -> Entry | None:
+        """Brings a small file here, and says what lies there as the backend tells with its bytes. Blocks.
+
+        None if it is here already or too large, if it is another version by now, or if it cannot be had.
+        """

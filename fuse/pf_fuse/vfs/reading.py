@@ -10,6 +10,7 @@ from concurrent.futures import Executor, Future
 from pf_backends.errors import failure
 from pf_fuse.operations import Answer, Bytes, Opened
 from pf_fuse.vfs.nodes import Node
+from pf_fuse.vfs.ports import Contents
 from pf_fuse.vfs.sessions import Session, Sessions
 from pf_fuse.vfs.tree import Tree
 
@@ -17,12 +18,15 @@ from pf_fuse.vfs.tree import Tree
 class Reading:
     """The operations that read files."""
 
-    def __init__(self, tree: Tree, sessions: Sessions, workers: Executor, *, unasked: bool = False) -> None:
+    def __init__(
+        self, tree: Tree, sessions: Sessions, contents: Contents, workers: Executor, *, unasked: bool = False
+    ) -> None:
         """`unasked`: the kernel is to open files without asking, and to keep what it has read of them."""
         self._tree = tree
         self._nodes = tree.nodes
         self._lock = tree.lock
         self._sessions = sessions
+        self._contents = contents
         self._later = workers.submit
         self._unasked = unasked
 
@@ -31,9 +35,12 @@ class Reading:
             raise failure(errno.ENOSYS, "", "the kernel takes that for: open what you like")
         with self._lock:
             known = self._nodes[node]
-            if known.nameless or self._tree.fresh(known):
+            self._tree.opened(known)
+            if not (known.nameless or self._tree.fresh(known)):
+                return self._later(self._refreshed, known)
+            if self._sessions.at_once(known):
                 return self._sessions.open_to_read(known)
-        return self._later(self._refreshed, known)
+        return self._later(self._brought, known)
 
     def read(self, node: int, offset: int, size: int) -> Answer[Bytes]:
         session = self._sessions.at(node)
@@ -74,6 +81,14 @@ class Reading:
 
     def _refreshed(self, node: Node) -> Opened:
         self._tree.refresh(node)
+        return self._brought(node)
+
+    def _brought(self, node: Node) -> Opened:
+        """A small file that is here as a whole when it is opened needs nobody to read it."""
+        with self._lock:
+            entry = None if self._sessions.at_once(node) else node.entry
+        if entry:
+            self._contents.bring(entry)
         with self._lock:
             return self._sessions.open_to_read(node)
 

@@ -65,6 +65,13 @@ class Sessions:
     def at(self, node: int) -> Session | None:
         return self._sessions.get(node)
 
+    def at_once(self, node: Node) -> bool:
+        """False if a file is better brought here before it is opened: the kernel could read it by itself then."""
+        if not self._kernel or not self._kernel.passthrough or node.backing or node.staged:
+            return True
+        small = 0 < node.entry.size <= _SMALL
+        return not small or node.id in self._sessions or self._contents.at_hand(node.entry)
+
     def open_to_read(self, node: Node) -> Opened:
         """Opened once more."""
         if node.backing:

@@ -19,6 +19,7 @@ from pf_backends.entries import Capabilities, Entry, Kind, Page
 from pf_backends.errors import failure
 from pf_backends.paths import joined
 from pf_fuse.operations import TOP
+from pf_fuse.vfs.habits import Habits
 from pf_fuse.vfs.listings import Listing
 from pf_fuse.vfs.nodes import Node, Nodes
 
@@ -81,6 +82,7 @@ class Tree:
         """Folders that are being listed."""
         self._asked: dict[int, tuple[float, int]] = {}
         """Since when, and how often, single names of a folder were asked for."""
+        self._habits = Habits()
 
     def remembered(self, folder: Node, name: str) -> Found | None:
         """What is known of a name; None if the backend must be asked."""
@@ -116,6 +118,34 @@ class Tree:
                 if found := self.remembered(folder, name):
                     return found
         return self._ask(folder, name)
+
+    def expected(self, folder: Node, name: str) -> Entry | None:
+        """The file that lay under a name when the backend was asked last, and that will be opened now, as others were.
+
+        The caller holds the lock.
+        """
+        self._habits.looked_up(folder.id)
+        if not self._habits.opens(folder.id):
+            return None
+        if node := self.nodes.child(folder, name):
+            return node.entry if node.entry.kind is Kind.FILE and not node.staged else None
+        entry = folder.listing.entries.get(name) if folder.listing else None
+        return entry if entry and entry.kind is Kind.FILE else None
+
+    def opened(self, node: Node) -> None:
+        """A file was opened to be read. The caller holds the lock."""
+        if node.folder:
+            self._habits.opened(node.folder.id)
+
+    def told(self, folder: Node, name: str, entry: Entry, begun: float) -> Found:
+        """What the backend told of a file when it was asked at a time. The caller holds the lock."""
+        if folder.changed >= begun and (found := self.remembered(folder, name)):
+            return found
+        return Found(entry, begun + self._freshness.seconds)
+
+    def now(self) -> float:
+        """By the monotonic clock."""
+        return self._monotonic()
 
     def refresh(self, node: Node) -> Entry:
         """What lies where the node is. Blocks; ESTALE if it is there no more, or another version of what is open."""
@@ -229,15 +259,15 @@ class Tree:
         with suppress(FileNotFoundError, NotADirectoryError):
             entry = self._backend.stat(path)
         with self.lock:
+            if entry:
+                return self.told(folder, name, entry, begun)
             if folder.changed >= begun and (found := self.remembered(folder, name)):
                 return found
-            if entry is None:
-                until = begun + self._freshness.absent
-                self._note_absent(folder, name, until)
-                if node := self.nodes.child(folder, name):
-                    self.nodes.remove(node)
-                return Found(None, until)
-            return Found(entry, begun + self._freshness.seconds)
+            until = begun + self._freshness.absent
+            self._note_absent(folder, name, until)
+            if node := self.nodes.child(folder, name):
+                self.nodes.remove(node)
+            return Found(None, until)
 
     def _note_absent(self, folder: Node, name: str, until: float) -> None:
         now = self._monotonic()

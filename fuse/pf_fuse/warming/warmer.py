@@ -157,7 +157,8 @@ class Warmer:
         wanted, extent = piece.wanted, piece.extent
         view = buffer[: extent.size]
         if piece.whole:
-            view = memoryview(fetch_whole(self._backend, wanted.entry))
+            _, data = fetch_whole(self._backend, wanted.entry)
+            view = memoryview(data)
         else:
             fetch_part(self._backend, wanted.entry, extent, view)
         kept = wanted.file.fill(extent.start, view)
