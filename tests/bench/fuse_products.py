@@ -1,0 +1,264 @@
+"""The mounts that are compared, each begun and ended as its users do it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench import fuse_data
+from paddleflow.mounting import MountOptions
+from support.mounts import Mount
+from support.s3_servers import BUCKET, KEYS, S3Server
+from support.servers import ValkeyServer
+
+ENGINES = Path(__file__).parents[2] / ".cache" / "engines"
+INSTALL = Path(__file__).parent / "engines" / "install.sh"
+TICK = os.sysconf("SC_CLK_TCK")
+PATIENCE = 60.0
+FOLDER = "bed"
+"""Of the bucket, where the data are."""
+
+
+@dataclass
+class Product(ABC):
+    """Something that mounts a bucket."""
+
+    server: S3Server
+    room: Path
+    """A folder of its own, on a disk."""
+    processes: list[int] = field(default_factory=list, init=False)
+
+    title = ""
+    plain = True
+    """A file is an object of the same name."""
+
+    def __post_init__(self) -> None:
+        self.place.mkdir()
+        self.cache.mkdir()
+
+    @property
+    def place(self) -> Path:
+        return self.room / "mounted"
+
+    @property
+    def cache(self) -> Path:
+        return self.room / "cache"
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Mounts, with what is in the cache."""
+
+    def end(self) -> None:
+        """Unmounts; what was written is stored."""
+        command = ["umount", str(self.place)]
+        until = time.monotonic() + PATIENCE
+        while os.path.ismount(self.place) and time.monotonic() < until:
+            subprocess.run(command, check=False, capture_output=True)
+            time.sleep(0.2)
+        while any(map(_lives, self.processes)) and time.monotonic() < until:
+            time.sleep(0.05)
+
+    def anew(self) -> None:
+        """Mounted, with nothing in the cache."""
+        self.end()
+        shutil.rmtree(self.cache)
+        self.cache.mkdir()
+        self.begin()
+
+    def used(self) -> float:
+        """Seconds of processors that its processes have used."""
+        return sum(map(_used, self.processes))
+
+    def memory(self) -> float:
+        """MiB that its processes hold."""
+        return sum(map(_resident, self.processes))
+
+    def settle(self) -> None:
+        """Waits until it does nothing more."""
+        before, until = -1.0, time.monotonic() + PATIENCE
+        while (now := self.used()) - before > 0.02 and time.monotonic() < until:
+            before = now
+            time.sleep(0.5)
+
+
+@dataclass
+class Ours(Product):
+    """This project's."""
+
+    more: Mapping[str, object] = field(default_factory=dict)
+    dataset: bool = False
+    title = "paddleflow"
+
+    @property
+    def mount(self) -> Mount:
+        return Mount(self.place, self.room / "home")
+
+    def begin(self) -> None:
+        endpoint = f"http://127.0.0.1:{self.server.port}"
+        secrets = {"endpoint": endpoint, "accessKey": KEYS.access, "secretKey": KEYS.secret}
+        options = MountOptions(cache_folders=[self.cache], dataset=self.dataset, more=self.more)
+        self.mount.begin(f"s3://{BUCKET}/{FOLDER}", secrets, options)
+        self._know()
+
+    def _know(self) -> None:
+        server = self.mount.server()
+        self.processes = [server, _parent(server)]
+
+    def end(self) -> None:
+        if os.path.ismount(self.place):
+            self.mount.end()
+
+
+@dataclass
+class Peer(Product):
+    """Another product: one process in the foreground."""
+
+    @abstractmethod
+    def command(self) -> tuple[Sequence[str | Path], Mapping[str, str]]:
+        """What mounts, and its environment."""
+
+    def begin(self) -> None:
+        words, variables = self.command()
+        with (self.room / "log").open("ab") as log:
+            process = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **variables}, cwd=self.room
+            )
+        until = time.monotonic() + PATIENCE
+        while not os.path.ismount(self.place):
+            assert process.poll() is None and time.monotonic() < until, (self.room / "log").read_text()[-2000:]
+            time.sleep(0.05)
+        self.processes = [process.pid, *_children(process.pid)]
+
+    def end(self) -> None:
+        super().end()
+        for process in self.processes:
+            if _lives(process):
+                os.kill(process, signal.SIGKILL)
+            _reap(process)
+
+
+@dataclass
+class JuiceFs(Peer):
+    """JuiceFS with its metadata in a Valkey; it keeps files in blocks of its own."""
+
+    valkey: ValkeyServer = field(default_factory=ValkeyServer)
+    title = "JuiceFS"
+    plain = False
+
+    @property
+    def meta(self) -> str:
+        return f"{self.valkey.url}?db=1"
+
+    @property
+    def program(self) -> Path:
+        return installed("juicefs")
+
+    def prepare(self) -> None:
+        """Writes the data once, through a mount."""
+        self.valkey.start()
+        words = [self.program, "format", "--storage", "s3", "--bucket", f"{self._endpoint}/{BUCKET}", "--trash-days", "0"]
+        variables = os.environ | {"ACCESS_KEY": KEYS.access, "SECRET_KEY": KEYS.secret}
+        subprocess.run([*words, self.meta, "jfs"], check=True, capture_output=True, env=variables)
+        self.begin()
+        fuse_data.fill(self.place)
+        self.end()
+
+    @property
+    def _endpoint(self) -> str:
+        return f"http://127.0.0.1:{self.server.port}"
+
+    def command(self) -> tuple[Sequence[str | Path], Mapping[str, str]]:
+        words = ["mount", "--no-usage-report", "--cache-dir", self.cache, "--cache-size", "40960", self.meta, self.place]
+        return [self.program, *words], {}
+
+
+@dataclass
+class Rclone(Peer):
+    title = "rclone"
+
+    def command(self) -> tuple[Sequence[str | Path], Mapping[str, str]]:
+        remote = f':s3,provider=Other,env_auth=true,endpoint="http://127.0.0.1:{self.server.port}",force_path_style=true'
+        words = ["mount", "--config", "/dev/null", "--vfs-cache-mode", "full", "--cache-dir", self.cache]
+        # Without these it asks for each file once more, and reads large ones over one connection.
+        words += ["--use-server-modtime", "--vfs-fast-fingerprint", "--vfs-read-chunk-streams", "4"]
+        words += ["--vfs-read-chunk-size", "8M", f"{remote}:{BUCKET}/{FOLDER}", self.place]
+        variables = {"AWS_ACCESS_KEY_ID": KEYS.access, "AWS_SECRET_ACCESS_KEY": KEYS.secret}
+        return [installed("rclone"), *words], variables
+
+
+@dataclass
+class S3Fs(Peer):
+    title = "s3fs"
+
+    def command(self) -> tuple[Sequence[str | Path], Mapping[str, str]]:
+        secret = self.room / "secret"
+        secret.write_text(f"{KEYS.access}:{KEYS.secret}\n")
+        secret.chmod(0o600)
+        options = f"url=http://127.0.0.1:{self.server.port},use_path_request_style,passwd_file={secret}"
+        options += f",use_cache={self.cache},parallel_count=8,multireq_max=20,enable_noobj_cache"
+        return ["s3fs", f"{BUCKET}:/{FOLDER}", self.place, "-f", "-o", options], {}
+
+
+def installed(name: str) -> Path:
+    """The program of a peer, from the package registry."""
+    subprocess.run([INSTALL, name], check=True)
+    return ENGINES / name / "bin" / name
+
+
+@contextmanager
+def mounted(product: Product) -> Iterator[Product]:
+    """Begun with nothing in its cache; ended and its room empty afterwards, whatever happens."""
+    try:
+        product.begin()
+        yield product
+    finally:
+        product.end()
+
+
+def _stat(process: int) -> Sequence[str]:
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+
+
+def _used(process: int) -> float:
+    try:
+        return sum(map(int, _stat(process)[11:15])) / TICK
+    except FileNotFoundError:
+        return 0.0
+
+
+def _resident(process: int) -> float:
+    try:
+        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
+    except FileNotFoundError:
+        return 0.0
+
+
+def _lives(process: int) -> bool:
+    try:
+        return _stat(process)[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def _parent(process: int) -> int:
+    return int(_stat(process)[1])
+
+
+def _children(process: int) -> list[int]:
+    found = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return [int(child) for child in found]
+
+
+def _reap(process: int) -> None:
+    try:
+        os.waitpid(process, 0)
+    except ChildProcessError:
+        return
