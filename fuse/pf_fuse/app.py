@@ -17,9 +17,10 @@ from pf_backends.port import Backend
 from pf_fuse.compose import compose
 from pf_fuse.control import Control
 from pf_fuse.holder.children import SOCKET_VARIABLE
-from pf_fuse.holder.client import take
+from pf_fuse.holder.client import Held, take
 from pf_fuse.holder.holder import Holder
 from pf_fuse.holder.settings import HolderSettings
+from pf_fuse.kernel.backing import OwnRegistry, Registry
 from pf_fuse.kernel.features import USUAL, Feature
 from pf_fuse.kernel.transport import Transport
 from pf_fuse.metrics.exposition import exposition
@@ -71,7 +72,7 @@ def serve(settings: MountSettings) -> None:
         # What it can do is found out by asking. If it does not answer, it is not known to check conditions.
         backend.check()
     parts = compose(backend, settings, lambda: secrets.token_hex(8))
-    transport = Transport(held.device, held.agreement, parts.vfs, held.registry)
+    transport = Transport(held.device, held.agreement, parts.vfs, _registry(held))
     telling = partial(stats, transport, parts, settings.state, begun)
     control = Control(settings.state, questions(transport, parts, backend, settings, telling))
     control.begin()
@@ -100,6 +101,15 @@ def _serve_metrics(settings: MountSettings, telling: Callable[[], Mapping[str, A
         logging.getLogger(__name__).warning("no metrics at %s: %s", settings.metrics, error.strerror)
         return
     serve_metrics(listening, lambda: exposition(telling(), str(settings.place)))
+
+
+def _registry(held: Held) -> Registry | None:
+    """Whoever may register files with the kernel: this process, if it may, as asking the holder costs much more.
+
+    The tree writes down by which numbers files are registered, so the process after this one uses the same ones.
+    """
+    own = OwnRegistry(held.device)
+    return own if own.allowed else held.registry
 
 
 def _opened(settings: MountSettings) -> Backend:

@@ -143,10 +143,6 @@ class Tree:
             return found
         return Found(entry, begun + self._freshness.seconds)
 
-    def now(self) -> float:
-        """By the monotonic clock."""
-        return self._monotonic()
-
     def refresh(self, node: Node) -> Entry:
         """What lies where the node is. Blocks; ESTALE if it is there no more, or another version of what is open."""
         with self.lock:
