@@ -116,6 +116,10 @@ bench-elastic: setup ## how soon elastic jobs begin and what they leave idle, in
 bench-shards: setup ## how fast trainers get their data on this machine
 	@PYTHONPATH=tests $(BIN)/python -m bench.bench_shards $(ARGS)
 
+.PHONY: bench-fuse
+bench-fuse: setup ## how fast mounted filesystems are on this machine, beside the local disk and other products
+	@PYTHONPATH=tests $(BIN)/python -m bench.bench_fuse $(ARGS)
+
 .PHONY: bench-fuse-kernel
 bench-fuse-kernel: setup ## how fast the kernel is answered on this machine, beside the local disk
 	@PYTHONPATH=tests $(BIN)/python -m bench.bench_fuse_kernel $(ARGS)

@@ -59,6 +59,7 @@ def hold(settings: MountSettings, told: bytes) -> None:
         source=settings.source,
         read_only=not settings.writable,
         wanted=int(USUAL & ~_LOCKS),
+        linux=settings.linux,
     )
     Holder(holder, told).run()
 

@@ -8,6 +8,8 @@ from typing import TypeVar
 
 import msgspec
 
+from pf_fuse.kernel.features import LINUX
+
 S = TypeVar("S")
 
 GIB = 1 << 30
@@ -115,6 +117,8 @@ class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     """All things are theirs, also where the backend keeps owners: who may do what, its server decides."""
     file_mode: int = 0o644
     folder_mode: int = 0o755
+    linux: str = ""
+    """An older kernel, of which no more is used than it had; empty for this one."""
     source: str = "paddleflow"
     """What `df` shows."""
     metrics: str = ""
@@ -132,6 +136,8 @@ class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
             raise ValueError("place and state: paths must be absolute")
         if self.snapshot and not self.dataset:
             raise ValueError("snapshot: only a dataset is mounted as it was")
+        if self.linux and self.linux not in LINUX:
+            raise ValueError(f"linux: one of {', '.join(LINUX)}")
         if self.lasts < 0:
             raise ValueError("lasts: seconds cannot be negative")
 

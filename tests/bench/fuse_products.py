@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from bench import fuse_data
 from paddleflow.mounting import MountOptions
@@ -25,6 +26,9 @@ TICK = os.sysconf("SC_CLK_TCK")
 PATIENCE = 60.0
 FOLDER = "bed"
 """Of the bucket, where the data are."""
+
+Command: TypeAlias = tuple[Sequence[str | Path], Mapping[str, str]]
+"""What mounts, and what is in its environment beside the usual."""
 
 
 @dataclass
@@ -122,8 +126,8 @@ class Peer(Product):
     """Another product: one process in the foreground."""
 
     @abstractmethod
-    def command(self) -> tuple[Sequence[str | Path], Mapping[str, str]]:
-        """What mounts, and its environment."""
+    def command(self) -> Command:
+        """How it is begun."""
 
     def begin(self) -> None:
         words, variables = self.command()
@@ -133,7 +137,8 @@ class Peer(Product):
             )
         until = time.monotonic() + PATIENCE
         while not os.path.ismount(self.place):
-            assert process.poll() is None and time.monotonic() < until, (self.room / "log").read_text()[-2000:]
+            assert process.poll() is None, (self.room / "log").read_text()[-2000:]
+            assert time.monotonic() < until, f"{self.title}: not mounted in {PATIENCE} s"
             time.sleep(0.05)
         self.processes = [process.pid, *_children(process.pid)]
 
@@ -164,32 +169,30 @@ class JuiceFs(Peer):
     def prepare(self) -> None:
         """Writes the data once, through a mount."""
         self.valkey.start()
-        words = [self.program, "format", "--storage", "s3", "--bucket", f"{self._endpoint}/{BUCKET}", "--trash-days", "0"]
+        bucket = f"http://127.0.0.1:{self.server.port}/{BUCKET}"
+        words = [self.program, "format", "--storage", "s3", "--bucket", bucket, "--trash-days", "0", self.meta, "jfs"]
         variables = os.environ | {"ACCESS_KEY": KEYS.access, "SECRET_KEY": KEYS.secret}
-        subprocess.run([*words, self.meta, "jfs"], check=True, capture_output=True, env=variables)
+        subprocess.run(words, check=True, capture_output=True, env=variables)
         self.begin()
         fuse_data.fill(self.place)
         self.end()
 
-    @property
-    def _endpoint(self) -> str:
-        return f"http://127.0.0.1:{self.server.port}"
-
-    def command(self) -> tuple[Sequence[str | Path], Mapping[str, str]]:
-        words = ["mount", "--no-usage-report", "--cache-dir", self.cache, "--cache-size", "40960", self.meta, self.place]
-        return [self.program, *words], {}
+    def command(self) -> Command:
+        words: list[str | Path] = ["mount", "--no-usage-report", "--cache-dir", self.cache, "--cache-size", "40960"]
+        return [self.program, *words, self.meta, self.place], {}
 
 
 @dataclass
 class Rclone(Peer):
     title = "rclone"
 
-    def command(self) -> tuple[Sequence[str | Path], Mapping[str, str]]:
-        remote = f':s3,provider=Other,env_auth=true,endpoint="http://127.0.0.1:{self.server.port}",force_path_style=true'
-        words = ["mount", "--config", "/dev/null", "--vfs-cache-mode", "full", "--cache-dir", self.cache]
+    def command(self) -> Command:
+        endpoint = f"http://127.0.0.1:{self.server.port}"
+        remote = f':s3,provider=Other,env_auth=true,endpoint="{endpoint}",force_path_style=true'
+        words: list[str | Path] = ["mount", "--config", "/dev/null", "--vfs-cache-mode", "full"]
         # Without these it asks for each file once more, and reads large ones over one connection.
         words += ["--use-server-modtime", "--vfs-fast-fingerprint", "--vfs-read-chunk-streams", "4"]
-        words += ["--vfs-read-chunk-size", "8M", f"{remote}:{BUCKET}/{FOLDER}", self.place]
+        words += ["--vfs-read-chunk-size", "8M", "--cache-dir", self.cache, f"{remote}:{BUCKET}/{FOLDER}", self.place]
         variables = {"AWS_ACCESS_KEY_ID": KEYS.access, "AWS_SECRET_ACCESS_KEY": KEYS.secret}
         return [installed("rclone"), *words], variables
 
@@ -198,13 +201,14 @@ class Rclone(Peer):
 class S3Fs(Peer):
     title = "s3fs"
 
-    def command(self) -> tuple[Sequence[str | Path], Mapping[str, str]]:
+    def command(self) -> Command:
         secret = self.room / "secret"
         secret.write_text(f"{KEYS.access}:{KEYS.secret}\n")
         secret.chmod(0o600)
         options = f"url=http://127.0.0.1:{self.server.port},use_path_request_style,passwd_file={secret}"
         options += f",use_cache={self.cache},parallel_count=8,multireq_max=20,enable_noobj_cache"
-        return ["s3fs", f"{BUCKET}:/{FOLDER}", self.place, "-f", "-o", options], {}
+        words: list[str | Path] = ["s3fs", f"{BUCKET}:/{FOLDER}", self.place, "-f", "-o", options]
+        return words, {}
 
 
 def installed(name: str) -> Path:

@@ -8,7 +8,6 @@ from typing import Protocol
 
 from pf_fuse.kernel.wire import BACKING_CLOSE, BACKING_ID, BACKING_MAP, BACKING_OPEN
 
-
 _NO_FILE = -1
 
 
