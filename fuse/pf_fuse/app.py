@@ -72,7 +72,7 @@ def serve(settings: MountSettings) -> None:
     with suppress(OSError):
         # What it can do is found out by asking. If it does not answer, it is not known to check conditions.
         backend.check()
-    parts = compose(backend, settings, lambda: secrets.token_hex(8))
+    parts = compose(backend, settings, lambda: secrets.token_hex(8), resumed=held.resumed)
     transport = Transport(held.device, held.agreement, parts.vfs, _registry(held))
     telling = partial(stats, transport, parts, settings.state, begun)
     control = Control(settings.state, questions(transport, parts, backend, settings, telling))

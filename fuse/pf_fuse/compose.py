@@ -54,11 +54,14 @@ class Parts:
     fetcher: Fetcher
 
 
-def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], str]) -> Parts:
-    """What answers the kernel, with what processes before have left in the folder of the mount."""
+def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], str], *, resumed: bool) -> Parts:
+    """What answers the kernel, with what processes before have left in the folder of the mount.
+
+    `resumed`: one of them has served the same mount.
+    """
     folder = settings.state
     stage = Stage(folder / "stage", new_name)
-    nodes = Nodes(Journal(folder / "nodes"), stage)
+    nodes = Nodes(Journal(folder / "nodes"), stage, resumed=resumed)
     lasts = _DATASET_LASTS if settings.dataset else settings.lasts
     tree = _tree(backend, settings, nodes, Freshness(lasts, lasts))
     cache = page_cache(settings.cache)

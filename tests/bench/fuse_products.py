@@ -170,9 +170,9 @@ class JuiceFs(Peer):
         """Writes the data once, through a mount."""
         self.valkey.start()
         bucket = f"http://127.0.0.1:{self.server.port}/{BUCKET}"
-        words = [self.program, "format", "--storage", "s3", "--bucket", bucket, "--trash-days", "0", self.meta, "jfs"]
+        words: list[str | Path] = [self.program, "format", "--storage", "s3", "--bucket", bucket, "--trash-days", "0"]
         variables = os.environ | {"ACCESS_KEY": KEYS.access, "SECRET_KEY": KEYS.secret}
-        subprocess.run(words, check=True, capture_output=True, env=variables)
+        subprocess.run([*words, self.meta, "jfs"], check=True, capture_output=True, env=variables)
         self.begin()
         fuse_data.fill(self.place)
         self.end()

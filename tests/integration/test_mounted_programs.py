@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import sqlite3
 import subprocess
 import threading
@@ -18,6 +19,7 @@ import pytest
 from paddleflow.mounted import NotMounted
 from paddleflow.mounting import CannotMount, MountOptions
 from support import fuse_mounts
+from support.fuse_mounts import detach
 from support.mounts import Mount, new_mount
 from support.s3_servers import KEYS, S3Server, place_in
 from support.stacks import wait_until
@@ -196,6 +198,22 @@ def test_what_was_only_looked_at_in_a_dataset_is_read_right_by_the_next_process(
         dataset.kill()
         for number in range(20):
             assert plain_read(dataset.place / "d" / f"{number}") == str(number).encode() * 100
+
+
+def test_a_mount_made_anew_knows_nothing_of_what_the_kernel_read_by_itself_before(
+    mount: Mount, seaweed_server: S3Server, tmp_path: Path
+) -> None:
+    for name in ("a", "b"):
+        (mount.place / name).write_bytes(name.encode() * 1000)
+        assert (mount.place / name).read_bytes() == name.encode() * 1000
+    holder = _parent(mount.server())
+    os.kill(holder, signal.SIGSTOP)
+    os.kill(mount.server(), signal.SIGKILL)
+    os.kill(holder, signal.SIGKILL)
+    detach(mount.place)
+    mount.begin(*place_in(seaweed_server, f"mounted-{tmp_path.name}"))
+    for name in ("b", "a"):
+        assert (mount.place / name).read_bytes() == name.encode() * 1000
 
 
 def test_secrets_stand_nowhere(mount: Mount) -> None:

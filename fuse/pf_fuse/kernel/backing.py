@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+from contextlib import suppress
 from typing import Protocol
 
 from pf_fuse.kernel.wire import BACKING_CLOSE, BACKING_ID, BACKING_MAP, BACKING_OPEN
@@ -41,4 +42,6 @@ class OwnRegistry:
         return int(fcntl.ioctl(self._device, BACKING_OPEN, bytearray(BACKING_MAP.pack(descriptor, 0, 0)), True))
 
     def unregister(self, backing: int) -> None:
-        fcntl.ioctl(self._device, BACKING_CLOSE, bytearray(BACKING_ID.pack(backing)), True)
+        """Nothing if it is registered no more, as after the mount has ended."""
+        with suppress(OSError):
+            fcntl.ioctl(self._device, BACKING_CLOSE, bytearray(BACKING_ID.pack(backing)), True)

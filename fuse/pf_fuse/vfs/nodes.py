@@ -100,7 +100,8 @@ class Node:
 class Nodes:
     """All nodes. Whoever calls holds the lock of the tree."""
 
-    def __init__(self, journal: Journal, stage: Stage) -> None:
+    def __init__(self, journal: Journal, stage: Stage, *, resumed: bool = True) -> None:
+        """`resumed`: the kernel goes on with what the process before told it; else it knows nothing yet."""
         self._journal = journal
         self.stage = stage
         self._most = _JOURNAL
@@ -108,7 +109,7 @@ class Nodes:
         top = Node(TOP, None, "", Entry(ROOT, Kind.FOLDER), 0.0)
         top.told = 1
         self._nodes = {TOP: top}
-        self._take_up()
+        self._take_up(resumed=resumed)
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -263,13 +264,15 @@ class Nodes:
         self._next += 1
         return self._next - 1
 
-    def _take_up(self) -> None:
+    def _take_up(self, *, resumed: bool) -> None:
         """What the kernel was told of by the process before.
 
         How often it was told, the kernel alone knows: one time of each keeps what it still knows, until it forgets it.
         """
         for record in self._journal.read():
             self._take(record)
+        if not resumed:
+            self._begin_anew()
         for node in self._nodes.values():
             if node.staged and not node.nameless:
                 node.entry = node.staged.entry(node.path)
@@ -277,6 +280,17 @@ class Nodes:
                 node.until = FOREVER if node.staged.dirty else 0.0
         self._rewrite()
         self.stage.clear({node.staged.file.name for node in self._nodes.values() if node.staged})
+
+    def _begin_anew(self) -> None:
+        """Of what was before only that counts which was written and not uploaded.
+
+        The kernel has other files, or none, under the numbers by which it read files by itself.
+        """
+        nodes = [node for node in self._nodes.values() if node.id != TOP]
+        for node in nodes:
+            node.told = node.opens = node.backing = 0
+        for node in nodes:
+            self.clear(node)
 
     def _rewrite(self) -> None:
         """The journal tells of what is known now, and of nothing that was."""
