@@ -128,6 +128,10 @@ bench-fuse-kernel: setup ## how fast the kernel is answered on this machine, bes
 bench-fuse-pages: setup ## what the page cache and the fetcher of a mount cost on this machine
 	@PYTHONPATH=tests $(BIN)/python -m bench.bench_fuse_pages $(ARGS)
 
+.PHONY: bench-fsspec
+bench-fsspec: setup ## how fast Python programs read an object store without a mount, beside s3fs
+	@PYTHONPATH=tests $(BIN)/python -m bench.bench_fsspec $(ARGS)
+
 .PHONY: bench-pipeline
 bench-pipeline: setup ## how fast pipelines run on this machine, beside other engines
 	@PYTHONPATH=tests $(BIN)/python -m bench.bench_pipeline $(ARGS)
