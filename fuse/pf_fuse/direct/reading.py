@@ -35,7 +35,7 @@ class Content:
     def read_into(self, offset: int, into: memoryview) -> int:
         """How many bytes there were, fewer only at the end."""
         size = max(0, min(len(into), self.entry.size - offset))
-        here = self._file.whole()
+        here = self._file.checked()
         if here is not None:
             return os.preadv(here, [into[:size]], offset)
         for start in range(0, size, _AT_ONCE):

@@ -71,6 +71,11 @@ class OpenFile:
         descriptor = file.fix()
         return descriptor if descriptor >= 0 else None
 
+    def checked(self) -> int | None:
+        """As `whole`, if all of it was checked already, or is soon checked: what is large is checked as it is read."""
+        file = self._reading.file
+        return self.whole() if file.checked or file.size <= CHECKED_AT_ONCE else None
+
     def close(self) -> None:
         self._fetcher.close(self._reading)
 

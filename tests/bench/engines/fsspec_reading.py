@@ -14,7 +14,7 @@ import fsspec
 import pandas as pd
 
 PIECE = 4 << 20
-RANDOM = 300
+RANDOM = 100
 """Reads of 4 KiB."""
 
 
