@@ -75,6 +75,8 @@ def own_jobs(
     with own_service(postgres, valkey, program=program) as queue:
         fs = FsProcess(queue, real=real)
         process = JobProcess(queue, fs, settings or {})
+        if real:
+            fs.settings = {"PF_FS_JOB": process.address}
         fs.program = process.program = queue.program
         try:
             fs.start()

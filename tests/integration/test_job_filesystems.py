@@ -13,14 +13,16 @@ import pytest
 from fixtures_jobs import JobSite, opened_jobs, own_jobs
 from paddleflow.fs.v1 import fs_pb2, mount_pb2
 from paddleflow.job.v1 import job_pb2, spec_pb2
+from paddleflow.problems import FilesystemMounted
 from pf_backends.opening import Surroundings, open_backend
 from pf_backends.port import Backend
 from pf_backends.reach import ANYWHERE
+from pf_backends.s3.settings import S3Settings
 from support import fuse_mounts
 from support.job_process import JobProcess
 from support.s3_servers import KEYS, S3Server, make_bucket, remove_bucket
 from support.servers import PostgresServer, ValkeyServer
-from support.waiting import eventually
+from support.waiting import eventually, wait_until
 
 pytestmark = pytest.mark.skipif(bool(fuse_mounts.missing()), reason=fuse_mounts.missing())
 PATIENCE = 60.0
@@ -41,7 +43,12 @@ async def site(process: JobProcess) -> AsyncIterator[JobSite]:
 
 
 def properties(server: S3Server) -> dict[str, str]:
-    return {"endpoint": f"http://127.0.0.1:{server.port}", "accessKey": KEYS.access, "secretKey": KEYS.secret}
+    return properties_of(server.settings)
+
+
+def properties_of(settings: S3Settings) -> dict[str, str]:
+    endpoint = f"http://127.0.0.1:{settings.endpoint.port}"
+    return {"endpoint": endpoint, "accessKey": KEYS.access, "secretKey": KEYS.secret}
 
 
 async def filesystem(site: JobSite, server: S3Server, bucket: str = "tests") -> str:
@@ -70,6 +77,19 @@ async def until(site: JobSite, id_: str, *states: job_pb2.JobState.ValueType) ->
             return job
         assert time.monotonic() < deadline, f"{job}\n{site.process.log}"
         await asyncio.sleep(0.02)
+
+
+def is_there(bucket: S3Settings) -> bool:
+    """A store takes a while to forget one."""
+    keys = properties_of(bucket)
+    backend = open_backend(f"s3://{bucket.bucket}", keys, Surroundings(reach=ANYWHERE))
+    try:
+        backend.check()
+    except FileNotFoundError:
+        return False
+    finally:
+        backend.close()
+    return True
 
 
 def small() -> spec_pb2.Flavour:
@@ -116,11 +136,28 @@ async def test_a_bucket_that_is_gone_is_the_jobs_message(site: JobSite, seaweed_
     make_bucket(gone)
     mount = spec_pb2.FilesystemMount(name=await filesystem(site, seaweed_server, name), mount_path="/data")
     remove_bucket(gone)
+    wait_until(lambda: not is_there(gone))
     over = await until(site, await create(site, spec_pb2.JobSpec(command="true", fs=mount, flavour=small())), *OVER)
     assert over.state == job_pb2.JOB_STATE_FAILED
     assert "cannot be mounted" in over.message
     assert name in over.message
     assert KEYS.secret not in over.message
+
+
+async def test_a_filesystem_is_not_deleted_while_a_job_has_it(site: JobSite, tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    name = f"near{site.tag}"
+    draft = fs_pb2.Filesystem(name=name, url=f"local://{tmp_path}")
+    key = (await site.filesystems(fs_pb2.CreateFilesystemRequest(filesystem=draft))).filesystem.id
+    mount = spec_pb2.FilesystemMount(name=name, mount_path="/data")
+    id_ = await create(site, spec_pb2.JobSpec(command="sleep 1000", fs=mount, flavour=small()))
+    await until(site, id_, job_pb2.JOB_STATE_RUNNING)
+    delete = fs_pb2.DeleteFilesystemRequest(filesystem=fs_pb2.FilesystemKey(id=key))
+    with pytest.raises(FilesystemMounted, match=rf"is used by job {id_} \(root\)"):
+        await site.filesystems(delete)
+    await site.root(job_pb2.StopJobRequest(id=id_, now=True))
+    await until(site, id_, *OVER)
+    await site.filesystems(delete)
 
 
 async def test_a_job_goes_on_while_the_service_is_killed(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
 from fixtures_pipelines import PipelineSite, opened_pipelines, own_pipelines
 from paddleflow.fs.v1 import fs_pb2
-from paddleflow.pipeline.v1 import pipeline_pb2, run_pb2
+from paddleflow.pipeline.v1 import pipeline_pb2, run_pb2, schedule_pb2
+from paddleflow.problems import FilesystemMounted
 from pf_backends.opening import Surroundings, open_backend
 from pf_backends.port import Backend
 from pf_backends.reach import ANYWHERE
@@ -47,6 +49,10 @@ entry_points:
 @pytest.fixture(scope="module")
 def process(postgres_server: PostgresServer, valkey_server: ValkeyServer) -> Iterator[PipelineProcess]:
     with own_pipelines(postgres_server, valkey_server, real=True) as made:
+        fs = made.jobs.fs
+        fs.settings = {**fs.settings, "PF_FS_PIPELINE": made.address}
+        fs.stop()
+        fs.start()
         yield made
 
 
@@ -104,3 +110,31 @@ async def test_results_of_a_run_on_a_bucket_are_used_again(
     nodes = await site.nodes(again.id)
     assert nodes["count"].cache_run_id == "", "what is gone is made anew"
     assert bucket.fetch(f"{nodes['count'].outputs['found']}/words", limit=LIMIT)[1] == b"2\n"
+
+
+async def test_a_filesystem_is_not_deleted_while_runs_or_schedules_have_it(site: PipelineSite, tmp_path: Path) -> None:
+    name = await site.filesystem(tmp_path / "disk")
+    key = fs_pb2.FilesystemKey(owner="root", name=name)
+    delete = fs_pb2.DeleteFilesystemRequest(filesystem=key)
+    document = f"""
+        name: long{site.tag}
+        docker_env: none
+        fs_options: {{main_fs: {{name: {name}}}}}
+        entry_points: {{wait: {{command: sleep 1000}}}}
+    """
+    run = await site.run(document)
+    with pytest.raises(FilesystemMounted, match=rf"run {run.id} \(root\)"):
+        await site.filesystems(delete)
+    await site.root(run_pb2.StopRunRequest(id=run.id, force=True))
+    await site.over(run.id)
+
+    source = pipeline_pb2.Source(document=document)
+    pipeline = (await site.root(pipeline_pb2.CreatePipelineRequest(source=source))).pipeline.id
+    yearly = schedule_pb2.Schedule(
+        name=f"yearly{site.tag}", pipeline_id=pipeline, pipeline_version=1, crontab="0 0 1 1 *"
+    )
+    schedule = (await site.root(schedule_pb2.CreateScheduleRequest(schedule=yearly))).schedule.id
+    with pytest.raises(FilesystemMounted, match=rf"is used by schedule {schedule} \(root\)"):
+        await site.filesystems(delete)
+    await site.root(schedule_pb2.StopScheduleRequest(id=schedule))
+    await site.filesystems(delete)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from paddleflow.problems import ServerUnusable
+from paddleflow.problems import Problem, ServerUnusable
 from pf_fs.convert import encode
 from pf_fs.disk import MachineDisk
 from pf_fs.domain import Filesystem, Key, Opened
@@ -16,11 +16,13 @@ from pf_fs.mounts.domain import Cache
 from pf_fs.mounts.memory import MemoryMountStore
 from pf_fs.mounts.service import Caches, Reports
 from pf_fs.paths import sub_path
+from pf_fs.ports import Use
 from pf_fs.rules import Rules
 from pf_fs.service import Filesystems, Folders, Grants, Mounts, Naming, Settling, Updates
 from pf_fs.service.filesystems import Draft
 from pf_fs.store import LOCK
 from pf_fs.urls import place_of
+from pf_fs.uses import RemoteUses
 from pf_fs.vault import Vault
 from pf_kit.memory import MemoryDatabase
 from pf_kit.principal import Principal, PrincipalKind
@@ -80,7 +82,12 @@ class FsParts:
         folders = Folders(disk=MachineDisk(), rules=Rules(), roots=[])
         settling = Settling(folders=folders, servers=self.servers, vault=self.vault)
         self.filesystems = Filesystems(
-            store=self.store, mounts=self.mount_store, naming=naming, settling=settling, users=users
+            store=self.store,
+            mounts=self.mount_store,
+            naming=naming,
+            settling=settling,
+            users=users,
+            uses=RemoteUses({}, tuple),
         )
         self.updates = Updates(store=self.store, naming=naming, settling=settling, vault=self.vault)
         self.grants = Grants(store=self.store, naming=naming, users=users)
@@ -117,9 +124,9 @@ class FsParts:
         async with self.database.change(LOCK) as change:
             await self.links.create(change, caller, judged)
 
-    async def delete(self) -> None:
+    async def delete(self, uses: Sequence[Use] | Problem = ()) -> None:
         async with self.database.change(LOCK) as change:
-            await self.filesystems.delete(change, ALICE, "fs-alice-data", "")
+            await self.filesystems.delete(change, ALICE, "fs-alice-data", "", uses)
 
     async def set_cache(self, cache: Cache) -> None:
         async with self.database.change(LOCK) as change:

@@ -27,6 +27,10 @@ MOUNTED = "/run/secrets/"
 VARIABLE = re.compile(r"(?<!\$)\$\{(\w+)(:-|:\?)?[^}]*\}")
 
 
+NEEDED = {"fs": ("queue",), "job": ("queue", "fs"), "pipeline": ("queue", "fs", "job")}
+"""Whom services must find when they start; others are asked later."""
+
+
 @pytest.fixture(scope="module")
 def compose() -> dict[str, Any]:
     content: dict[str, Any] = yaml.safe_load(COMPOSE.read_text())
@@ -67,7 +71,7 @@ def test_others_accept_theirs_and_find_one_another(
 ) -> None:
     settings = load(kind, f"PF_{name.upper()}", environment(compose, name, secrets))
     assert settings.server.tls.enabled
-    peers = [getattr(settings, peer) for peer in ("queue", "fs", "job") if hasattr(settings, peer)]
+    peers = [getattr(settings, peer) for peer in NEEDED[name]]
     listening = {
         f"{each}:{port.split(':')[-1]}"
         for each, given in compose["services"].items()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import PurePosixPath
 from typing import Any
 
+from paddleflow.channel import open_channel
 from paddleflow.common.v1 import event_pb2_grpc
 from paddleflow.fs.v1 import file_manager_pb2_grpc, file_pb2_grpc, fs_pb2_grpc, link_pb2_grpc, mount_pb2_grpc
 from pf_backends.opening import open_backend
@@ -33,7 +36,7 @@ from pf_fs.mounts.postgres import PostgresMountStore
 from pf_fs.mounts.service import Caches, Reports
 from pf_fs.mounts.servicer import MountServicer
 from pf_fs.mounts.store import MountStore
-from pf_fs.ports import FilesAt, Folder, Servers, Users
+from pf_fs.ports import FilesAt, Folder, Servers, Users, Uses
 from pf_fs.postgres import PostgresFilesystemStore
 from pf_fs.resealing import Resealing, SealedThings
 from pf_fs.rules import NEVER, Rules
@@ -44,6 +47,7 @@ from pf_fs.settings import FsSettings, LocalSettings
 from pf_fs.store import FilesystemStore
 from pf_fs.threads import Patience as ThreadPatience
 from pf_fs.threads import Threads
+from pf_fs.uses import RemoteUses
 from pf_fs.vault import Vault
 from pf_kit.addresses import allowed_of
 from pf_kit.bus.consumer import Consumer
@@ -56,6 +60,7 @@ from pf_kit.lists import Lists
 from pf_kit.mutation import Mutations
 from pf_kit.postgres.sweep import Retention
 from pf_kit.server import Service, ServiceServer
+from pf_kit.tls import client_tls
 from pf_kit.users import RemoteUsers
 
 NAME = "fs"
@@ -67,12 +72,23 @@ IDENTITY = Identity(NAME, version("paddleflow-server"), files("pf_fs") / "sql" /
 
 async def main(settings: FsSettings, stop: Stop, *, open_backend: Opener = open_backend) -> None:
     """Runs the service until it is told to stop. The opener is another one in tests."""
-    async with joined(settings, IDENTITY) as base:
+    async with joined(settings, IDENTITY) as base, _uses(settings, base) as uses:
         users = RemoteUsers(base.users, base.member.token.metadata)
-        await serve(_server(settings, base, users, open_backend), _loops(settings, base, users), stop)
+        await serve(_server(settings, base, users, uses, open_backend), _loops(settings, base, users), stop)
 
 
 PROGRAM = Program(NAME, IDENTITY.version, "PF_FS", FsSettings, main)
+
+
+@asynccontextmanager
+async def _uses(settings: FsSettings, base: MemberGround) -> AsyncIterator[Uses]:
+    """Those who use filesystems. They need not be there before they are asked."""
+    tls, places = client_tls(settings.server.tls), {"job": settings.job, "pipeline": settings.pipeline}
+    async with AsyncExitStack() as stack:
+        channels = {
+            name: await stack.enter_async_context(open_channel(place, tls)) for name, place in places.items() if place
+        }
+        yield RemoteUses(channels, base.member.token.metadata)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +99,7 @@ class Parts:
     links: LinkStore
     mounts: MountStore
     users: Users
+    uses: Uses
     folders: Folders
     servers: Servers
     vault: Vault
@@ -100,7 +117,7 @@ class Parts:
         return Settling(folders=self.folders, servers=self.servers, vault=self.vault)
 
 
-def _server(settings: FsSettings, base: MemberGround, users: Users, opener: Opener) -> ServiceServer:
+def _server(settings: FsSettings, base: MemberGround, users: Users, uses: Uses, opener: Opener) -> ServiceServer:
     service = member_service(base)
     server = ServiceServer(settings.server, service)
     threads = Threads(ThreadPatience())
@@ -110,6 +127,7 @@ def _server(settings: FsSettings, base: MemberGround, users: Users, opener: Open
         PostgresLinkStore(),
         PostgresMountStore(),
         users,
+        uses,
         folders_of(settings.local),
         servers,
         vault_of(settings),
@@ -146,7 +164,9 @@ def filesystem_servicer(service: Service, parts: Parts) -> FilesystemServicer:
         lists=Lists(tokens=service.page_tokens),
         watches=service.watches,
         store=store,
-        filesystems=Filesystems(store=store, mounts=parts.mounts, naming=naming, settling=settling, users=parts.users),
+        filesystems=Filesystems(
+            store=store, mounts=parts.mounts, naming=naming, settling=settling, users=parts.users, uses=parts.uses
+        ),
         updates=Updates(store=store, naming=naming, settling=settling, vault=parts.vault),
         grants=Grants(store=store, naming=naming, users=parts.users),
         mounts=parts.descriptions,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Protocol
 
+from paddleflow.problems import Problem
 from pf_fs.domain import Opened
 from pf_fs.files.domain import Digest, DigestMode, Done, Fault, Pending, Piece, Range, Stat
 
@@ -49,6 +50,23 @@ class Users(Protocol):
 
     async def all(self) -> Collection[str]:
         """The names of all. Raises Unavailable if nobody can tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Something that uses a filesystem."""
+
+    kind: str
+    """As people call it: a job, a run, a schedule."""
+    id: str
+    owner: str
+
+
+class Uses(Protocol):
+    """Those who do something with filesystems."""
+
+    async def of(self, filesystem_id: str) -> Sequence[Use] | Problem:
+        """Some of what uses a filesystem, or why that cannot be told."""
 
 
 class FilesAt(Protocol):

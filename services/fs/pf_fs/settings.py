@@ -71,6 +71,10 @@ class FsSettings:
     """The private Ed25519 key, in PEM, that signs the tokens of this installation. Whoever has it can be anybody."""
     queue: str
     """Where the queue service is, which keeps users and their tokens: ``host:port`` or ``unix:/path/of/socket``."""
+    job: str = ""
+    """Where the job service is, which is asked whether jobs use what is to be deleted. Empty: it is not."""
+    pipeline: str = ""
+    """Where the pipeline service is, which is asked the same of runs and schedules. Empty: it is not."""
     credential_keys: Secret | None = None
     """The keys that seal the secrets of filesystems: 32 bytes of chance in base64 on each line. The first seals, all
     open; put a new one first, and the service seals everything anew with it. Without any, there are no filesystems with

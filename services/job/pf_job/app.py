@@ -13,6 +13,7 @@ from pathlib import Path
 
 from paddleflow.channel import open_channel
 from paddleflow.common.v1 import event_pb2_grpc
+from paddleflow.fs.v1 import use_pb2_grpc
 from paddleflow.job.v1 import job_pb2_grpc, log_pb2_grpc, shard_pb2_grpc, spec_pb2, statistics_pb2_grpc
 from pf_job.driving.book import Book
 from pf_job.driving.hearing import QueueEvents
@@ -47,6 +48,7 @@ from pf_job.specs.domain import JobSpec
 from pf_job.statistics.postgres import PostgresCardTimeStore
 from pf_job.statistics.service import Meters
 from pf_job.statistics.servicer import StatisticsServicer
+from pf_job.uses.servicer import UseServicer
 from pf_kit.bus.consumer import Consumer
 from pf_kit.bus.source import GrpcEventSource
 from pf_kit.bus.stream import RedisStream, open_redis
@@ -143,6 +145,8 @@ def _server(settings: JobSettings, parts: Parts, runtimes: Mapping[str, Runtime]
     server.add(log_pb2_grpc.add_LogServiceServicer_to_server, _log_servicer(parts, service, logs))
     server.add(shard_pb2_grpc.add_ShardServiceServicer_to_server, _shard_servicer(parts, service))
     statistics = _statistics_servicer(parts, service, runtimes)
+    uses = UseServicer(database=service.database, store=parts.store)
+    server.add(use_pb2_grpc.add_FilesystemUseServiceServicer_to_server, uses)
     server.add(statistics_pb2_grpc.add_StatisticsServiceServicer_to_server, statistics)
     return server
 

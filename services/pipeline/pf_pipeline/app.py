@@ -17,6 +17,7 @@ from grpc import aio
 
 from paddleflow.channel import open_channel
 from paddleflow.common.v1 import event_pb2_grpc
+from paddleflow.fs.v1 import use_pb2_grpc
 from paddleflow.pipeline.v1 import artifact_pb2_grpc, pipeline_pb2_grpc, run_pb2_grpc, schedule_pb2_grpc
 from pf_kit.addresses import allowed_of
 from pf_kit.bus.consumer import Consumer
@@ -89,6 +90,7 @@ from pf_pipeline.tables.parquet import ParquetFile
 from pf_pipeline.tables.runs import NodeRows, RunRows
 from pf_pipeline.tables.service import TableFiles
 from pf_pipeline.tables.store import RowSource
+from pf_pipeline.uses.servicer import UseServicer
 from pf_pipeline.views.drawing import Drawing
 from pf_pipeline.views.explaining import Explaining
 from pf_pipeline.views.foretelling import Foretelling
@@ -201,6 +203,7 @@ def _server(settings: PipelineSettings, parts: Parts, stop: Stop) -> ServiceServ
     server.add(pipeline_pb2_grpc.add_PipelineServiceServicer_to_server, _pipeline_servicer(parts, service))
     server.add(schedule_pb2_grpc.add_ScheduleServiceServicer_to_server, _schedule_servicer(parts, service))
     server.add(artifact_pb2_grpc.add_ArtifactServiceServicer_to_server, _artifact_servicer(parts, service))
+    server.add(use_pb2_grpc.add_FilesystemUseServiceServicer_to_server, _use_servicer(parts, service))
     return server
 
 
@@ -270,6 +273,14 @@ def _schedule_servicer(parts: Parts, service: Service) -> ScheduleServicer:
         schedules=Schedules(store=parts.schedules, pipelines=ScheduledPipelines(parts.pipelines)),
         backfill=Backfill(store=parts.schedules, runs=runs),
         runs=runs,
+    )
+
+
+def _use_servicer(parts: Parts, service: Service) -> UseServicer:
+    runs, schedules, pipelines = parts.runs, parts.schedules, parts.pipelines
+    filesystems = RemoteFilesystems(parts.fs, parts.metadata)
+    return UseServicer(
+        database=service.database, runs=runs, schedules=schedules, pipelines=pipelines, filesystems=filesystems
     )
 
 

@@ -60,11 +60,13 @@ def queue_settings(place: Place) -> dict[str, str]:
 
 def fs_settings(place: Place) -> dict[str, str]:
     """What the filesystem service is told, above all what it must never share."""
-    layout = place.layout
+    layout, neighbours = place.layout, place.neighbours
     settings = common_settings(place) | {
         "SIGNING_KEY_FILE": str(layout.signing_key),
         "CREDENTIAL_KEYS_FILE": str(layout.filesystem_keys),
         "QUEUE": place.entrance.target,
+        "JOB": neighbours["job"].target,
+        "PIPELINE": neighbours["pipeline"].target,
         "LOCAL_INSTALLATION": str(layout.data),
     }
     if not layout.sockets.is_relative_to(layout.data):

@@ -183,7 +183,8 @@ class FilesystemServiceServicer(object):
         | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
         | the caller is neither its owner nor root | PERMISSION_DENIED | PERMISSION_DENIED | – |
         | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
-        | it is mounted | FAILED_PRECONDITION | FILESYSTEM_MOUNTED | end the mounts that the message names |
+        | it is mounted, or used by jobs, runs or schedules | FAILED_PRECONDITION | FILESYSTEM_MOUNTED | end what the message names |
+        | it cannot be told whether it is used | UNAVAILABLE | UNAVAILABLE | try again |
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

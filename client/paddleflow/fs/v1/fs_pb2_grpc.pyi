@@ -101,7 +101,8 @@ class FilesystemServiceStub:
     | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
     | the caller is neither its owner nor root | PERMISSION_DENIED | PERMISSION_DENIED | – |
     | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
-    | it is mounted | FAILED_PRECONDITION | FILESYSTEM_MOUNTED | end the mounts that the message names |
+    | it is mounted, or used by jobs, runs or schedules | FAILED_PRECONDITION | FILESYSTEM_MOUNTED | end what the message names |
+    | it cannot be told whether it is used | UNAVAILABLE | UNAVAILABLE | try again |
     """
     GrantFilesystem: _grpc.UnaryUnaryMultiCallable[_fs_pb2.GrantFilesystemRequest, _fs_pb2.GrantFilesystemResponse]
     """GrantFilesystem shares a filesystem with a user. A second grant to the same user takes the place of the first. For its owner and root. Idempotent.
@@ -238,7 +239,8 @@ class FilesystemServiceAsyncStub(FilesystemServiceStub):
     | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
     | the caller is neither its owner nor root | PERMISSION_DENIED | PERMISSION_DENIED | – |
     | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
-    | it is mounted | FAILED_PRECONDITION | FILESYSTEM_MOUNTED | end the mounts that the message names |
+    | it is mounted, or used by jobs, runs or schedules | FAILED_PRECONDITION | FILESYSTEM_MOUNTED | end what the message names |
+    | it cannot be told whether it is used | UNAVAILABLE | UNAVAILABLE | try again |
     """
     GrantFilesystem: _aio.UnaryUnaryMultiCallable[_fs_pb2.GrantFilesystemRequest, _fs_pb2.GrantFilesystemResponse]  # type: ignore[assignment]
     """GrantFilesystem shares a filesystem with a user. A second grant to the same user takes the place of the first. For its owner and root. Idempotent.
@@ -402,7 +404,8 @@ class FilesystemServiceServicer(metaclass=_abc_1.ABCMeta):
         | no such filesystem | NOT_FOUND | FILESYSTEM_NOT_FOUND | – |
         | the caller is neither its owner nor root | PERMISSION_DENIED | PERMISSION_DENIED | – |
         | changed since `etag` | ABORTED | ETAG_MISMATCH | read again |
-        | it is mounted | FAILED_PRECONDITION | FILESYSTEM_MOUNTED | end the mounts that the message names |
+        | it is mounted, or used by jobs, runs or schedules | FAILED_PRECONDITION | FILESYSTEM_MOUNTED | end what the message names |
+        | it cannot be told whether it is used | UNAVAILABLE | UNAVAILABLE | try again |
         """
 
     @_abc_1.abstractmethod

@@ -14,9 +14,9 @@ from pf_fs.domain import (
     bound_to,
 )
 from pf_fs.mounts.store import MountStore
-from pf_fs.ports import Users
+from pf_fs.ports import Use, Users, Uses
 from pf_fs.service.departures import forget
-from pf_fs.service.mounted import require_unmounted
+from pf_fs.service.mounted import require_unmounted, require_unused
 from pf_fs.service.naming import Naming, seen_by
 from pf_fs.service.settling import Settling, Wish
 from pf_fs.store import FilesystemStore
@@ -49,13 +49,21 @@ class Filesystems:
     """The filesystems, as callers may use them."""
 
     def __init__(
-        self, *, store: FilesystemStore, mounts: MountStore, naming: Naming, settling: Settling, users: Users
+        self,
+        *,
+        store: FilesystemStore,
+        mounts: MountStore,
+        naming: Naming,
+        settling: Settling,
+        users: Users,
+        uses: Uses,
     ) -> None:
         self._store = store
         self._mounts = mounts
         self._naming = naming
         self._settling = settling
         self._users = users
+        self._uses = uses
 
     async def get(self, view: View, caller: Principal, key: Key) -> Filesystem:
         """The filesystem that the caller means. Raises what GetFilesystem's contract lists."""
@@ -89,11 +97,18 @@ class Filesystems:
         change.emit(FilesystemChanged(ChangeKind.CREATED, filesystem, version))
         return filesystem
 
-    async def delete(self, change: Change, caller: Principal, filesystem_id: str, etag: str) -> None:
+    async def uses(self, filesystem_id: str) -> Sequence[Use] | Problem:
+        """What uses it, to be asked before the change that deletes it, which must not wait for others."""
+        return await self._uses.of(filesystem_id)
+
+    async def delete(
+        self, change: Change, caller: Principal, filesystem_id: str, etag: str, uses: Sequence[Use] | Problem
+    ) -> None:
         """Removes a filesystem and the grants on it. Raises what DeleteFilesystem's contract lists."""
         filesystem = await self._naming.owned(change, caller, filesystem_id)
         require_etag(etag, filesystem)
         await require_unmounted(self._mounts, change, filesystem)
+        require_unused(filesystem, uses)
         await forget(self._store, change, filesystem)
 
     async def _settled(self, draft: Draft, *, confined: bool) -> Filesystem:
