@@ -40,6 +40,7 @@ class Transport:
         self._agreement = agreement
         self._operations = operations
         self._registry = registry
+        self._passthrough = registry is not None and Feature.PASSTHROUGH in agreement.features
         self._buffer = bytearray(agreement.largest + BESIDE_DATA)
         self._replies = Replies(device, self.figures, self.accesses)
         self._requests = Requests(self._buffer, operations, self._replies, self._logs)
@@ -57,7 +58,7 @@ class Transport:
 
     @property
     def passthrough(self) -> bool:
-        return self._registry is not None and Feature.PASSTHROUGH in self._agreement.features
+        return self._passthrough
 
     @property
     def zero_open(self) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pf_fuse.pages.folder import Folder
 from pf_fuse.pages.keys import PAGE, Extent, Key, pages_of
 from pf_fuse.pages.sheets import seals
-from pf_fuse.pages.stored import NEW, UNKNOWN, State, Stored, known_by
+from pf_fuse.pages.stored import LARGE, NEW, UNKNOWN, State, Stored, known_by
 
 BLOCK = 4096
 """Bytes that disks give out at once."""
@@ -134,6 +134,15 @@ class CachedFile:
         if not self._fixed:
             self._fixed = self.checked and not self.filling
         return self.fd if self._fixed else UNSET
+
+    def recall(self, spare: int) -> None:
+        """Has the kernel read what was written past its memory, as long as so many bytes of that lie idle.
+
+        Who has read a file reads it again before long, and the kernel goes on with it while nobody waits.
+        """
+        if self._stored and self._folder and LARGE <= self.size <= spare:
+            with self._folder.blamed():
+                os.posix_fadvise(self._stored.descriptor, 0, self.size, os.POSIX_FADV_WILLNEED)
 
     def rest(self) -> None:
         """Nobody has it open, and nobody reads it without asking."""
