@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import resource
 import secrets
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -67,11 +69,10 @@ def hold(settings: MountSettings, told: bytes) -> None:
 def serve(settings: MountSettings) -> None:
     """Serves the mount of the holder that has started this process; returns when it is gone."""
     begun = time.monotonic()
+    _allow_open_files()
     held = take(os.environ[SOCKET_VARIABLE])
     backend = _opened(settings)
-    with suppress(OSError):
-        # What it can do is found out by asking. If it does not answer, it is not known to check conditions.
-        backend.check()
+    threading.Thread(target=_find_out, args=(backend,), name="find-out", daemon=True).start()
     parts = compose(backend, settings, lambda: secrets.token_hex(8), resumed=held.resumed)
     transport = Transport(held.device, held.agreement, parts.vfs, _registry(held))
     telling = partial(stats, transport, parts, settings.state, begun)
@@ -111,6 +112,18 @@ def _registry(held: Held) -> Registry | None:
     """
     own = OwnRegistry(held.device)
     return own if own.allowed else held.registry
+
+
+def _find_out(backend: Backend) -> None:
+    """What it can do is found out by asking, before the first write needs to know it. Nobody waits for that."""
+    with suppress(OSError):
+        backend.check()
+
+
+def _allow_open_files() -> None:
+    """As many as the machine lets this user have: each file that somebody has open may be one here."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _opened(settings: MountSettings) -> Backend:

@@ -20,7 +20,7 @@ from paddleflow.mounted import NotMounted
 from paddleflow.mounting import CannotMount, MountOptions
 from support import fuse_mounts
 from support.fuse_mounts import detach
-from support.mounts import Mount, new_mount
+from support.mounts import Mount, new_mount, parent_of
 from support.s3_servers import KEYS, S3Server, place_in
 from support.stacks import wait_until
 
@@ -206,7 +206,7 @@ def test_a_mount_made_anew_knows_nothing_of_what_the_kernel_read_by_itself_befor
     for name in ("a", "b"):
         (mount.place / name).write_bytes(name.encode() * 1000)
         assert (mount.place / name).read_bytes() == name.encode() * 1000
-    holder = _parent(mount.server())
+    holder = parent_of(mount.server())
     os.kill(holder, signal.SIGSTOP)
     os.kill(mount.server(), signal.SIGKILL)
     os.kill(holder, signal.SIGKILL)
@@ -221,7 +221,7 @@ def test_secrets_stand_nowhere(mount: Mount) -> None:
     pid = mount.server()
     shown = [json.dumps(mount.stats()).encode(), mount.log.encode()]
     shown += [
-        Path(f"/proc/{each}/{what}").read_bytes() for each in (pid, _parent(pid)) for what in ("cmdline", "environ")
+        Path(f"/proc/{each}/{what}").read_bytes() for each in (pid, parent_of(pid)) for what in ("cmdline", "environ")
     ]
     shown += [file.read_bytes() for file in mount.home.rglob("*") if file.is_file()]
     assert not any(KEYS.secret.encode() in text for text in shown)
@@ -245,8 +245,3 @@ def test_what_is_wrong_is_said_before_anything_is_mounted(seaweed_server: S3Serv
             made.begin(url, properties | {"secretKey": "wrong"})
         with pytest.raises(CannotMount, match=r"(?i)bucket"):
             made.begin("s3://not-there", properties)
-
-
-def _parent(pid: int) -> int:
-    line = next(each for each in Path(f"/proc/{pid}/status").read_text().splitlines() if each.startswith("PPid"))
-    return int(line.split()[1])

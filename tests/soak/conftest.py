@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from support.mounts import Mount, new_mount
 from support.repository import ROOT
 from support.s3_servers import S3Server, place_in
 from support.servers import short_folder
+from support.soaking import Where
 
 TOOLS = ROOT / ".cache" / "soak" / "bin"
 
@@ -26,18 +29,27 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def soaked(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Mount]:
-    """An empty mount."""
+def where(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Where]:
+    """An empty place of that kind."""
     folder = short_folder()
     folder.chmod(0o755)
-    with new_mount() as mount:
-        if kind == "folder":
-            mount.begin(f"local://{folder}", {})
-        else:
-            server: S3Server = request.getfixturevalue(f"{kind}_server")
-            mount.begin(*place_in(server, f"soak-{tmp_path.name}"))
-        yield mount
+    if kind == "folder":
+        yield Where(f"local://{folder}", {})
+    else:
+        server: S3Server = request.getfixturevalue(f"{kind}_server")
+        yield Where(*place_in(server, f"soak-{tmp_path.name}"))
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def soaked(where: Where) -> Iterator[Mount]:
+    """A mount of it."""
+    with new_mount() as mount:
+        mount.begin(*where)
+        yield mount
+        with suppress(FileNotFoundError):
+            # Seen where the test failed.
+            sys.stdout.write(mount.log[-4000:])
 
 
 @pytest.fixture

@@ -145,8 +145,8 @@ def _answer(client: socket.socket, answer: bytes) -> None:
 def _end(each: socket.socket) -> None:
     with suppress(OSError):
         lingers, seconds = struct.unpack("ii", each.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER, 8))
-        if not lingers or seconds:
-            each.shutdown(socket.SHUT_RDWR)
+        # As long as somebody waits for the other side, closing alone sends nothing.
+        each.shutdown(socket.SHUT_RDWR if not lingers or seconds else socket.SHUT_RD)
     each.close()
 
 

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from subprocess import run
+from typing import NamedTuple
+
+
+class Where(NamedTuple):
+    """What is mounted."""
+
+    url: str
+    properties: Mapping[str, str]
 
 
 def told(figure: str) -> None:

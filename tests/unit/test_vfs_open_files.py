@@ -209,6 +209,24 @@ def test_what_the_backend_has_is_not_uploaded_again_by_the_next_process(
     assert not list((tmp_path / "stage").iterdir())
 
 
+def test_what_arrived_and_was_not_told_is_no_change_of_somebody_else(
+    site: Site, next_site: Callable[[], Site], backend: MemoryBackend, tmp_path: Path
+) -> None:
+    """The process was killed when the backend had it, and before it knew so."""
+    node = site.create("f")
+    site.put(node, b"some")
+    got(site.vfs.fsync(node, False))
+    site.put(node, b" more", 4)
+    heir = next_site()
+    backend.put("f", b"some more")
+    got(heir.vfs.flush(node, 1))
+    heir.put(node, b" still", 9)
+    backend.put("f", b"of somebody else")
+    with fails(errno.ESTALE):
+        got(heir.vfs.flush(node, 1))
+    assert fetched(backend, "f") == b"of somebody else"
+
+
 def test_what_is_written_after_an_upload_is_not_lost_by_the_next_process(
     site: Site, next_site: Callable[[], Site], backend: MemoryBackend
 ) -> None:

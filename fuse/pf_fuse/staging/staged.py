@@ -74,9 +74,10 @@ class Staged:
     def size(self) -> int:
         return os.fstat(self.descriptor).st_size
 
-    def condition(self, conditional: bool) -> Condition:
-        """What must lie at the path for an upload to take nothing from anybody, as far as the backend can tell."""
-        return Condition(version=self.made_of, absent=self.only_new) if conditional else Condition()
+    @property
+    def condition(self) -> Condition:
+        """What must lie at the path for an upload to take nothing from anybody."""
+        return Condition(version=self.made_of, absent=self.only_new)
 
     def arrived(self, entry: Entry) -> None:
         """The backend has what is here."""

@@ -7,6 +7,7 @@ sent: what was neither finished nor dropped by the end of a process is dropped b
 from __future__ import annotations
 
 import mmap
+import os
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import suppress
@@ -45,6 +46,14 @@ class Uploader:
                     self.backend.drop(upload)
                 raise
 
+    def found(self, path: str, descriptor: int, size: int) -> Entry | None:
+        """What lies at the path if it has the same bytes. Blocks."""
+        with suppress(OSError):
+            entry = self.backend.stat(path)
+            if entry.size == size and self._same(entry, descriptor):
+                return entry
+        return None
+
     def clean(self) -> None:
         """Drops what processes before have begun. Blocks; what cannot be dropped now is left for the next one."""
         for file, upload in self.notes.left():
@@ -64,6 +73,14 @@ class Uploader:
         finally:
             for each in sending:
                 each.cancel()
+
+    def _same(self, entry: Entry, descriptor: int) -> bool:
+        piece = memoryview(bytearray(_PART))
+        for start in range(0, entry.size, _PART):
+            count = self.backend.read(entry.path, start, piece, version=entry.version)
+            if not count or piece[:count] != os.pread(descriptor, _PART, start):
+                return False
+        return True
 
     def _send_part(self, upload: Upload, number: int, descriptor: int, start: int, size: int) -> Part:
         return self.backend.send(upload, number, _mapped(descriptor, start, size))

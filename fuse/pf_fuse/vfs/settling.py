@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pf_backends.entries import Facts
+from pf_backends.errors import Changed
 from pf_fuse.staging.staged import Staged
 from pf_fuse.staging.uploading import Uploader
 from pf_fuse.vfs.bringing import Bringing
@@ -159,11 +160,17 @@ class Settling:
                     return staged
 
     def _send(self, node: Node, staged: Staged, path: str) -> None:
-        condition = staged.condition(self._uploader.backend.capabilities.conditional)
         staged.facts = facts = self._all_facts(staged.facts, path)
         if self._times:
             facts = replace(facts, modified=staged.modified())
-        entry = self._uploader.send(path, staged.descriptor, staged.size, facts, condition)
+        try:
+            entry = self._uploader.send(path, staged.descriptor, staged.size, facts, staged.condition)
+        except Changed:
+            # The process before may have sent it, and was killed before it was told so.
+            found = self._uploader.found(path, staged.descriptor, staged.size)
+            if found is None:
+                raise
+            entry = found
         with self._lock:
             self._nodes.arrived(node, staged, entry)
             node.entry = entry
