@@ -65,8 +65,8 @@ def hdfs_server() -> Iterator[HdfsServer]:
 
 HDFS = pytest.param("hdfs", marks=pytest.mark.timeout(300))
 """The first test with it fetches its programs, and it takes some seconds to start."""
-IN_PARTS = ["memory", "memory-objects", "local", "local-plain", "seaweed", VERSITY]
-WHOLE = ["sftp", HDFS]
+IN_PARTS = ["memory", "memory-objects", "local", "local-plain", "seaweed", VERSITY, HDFS]
+WHOLE = ["sftp"]
 
 
 @pytest.fixture(params=[*IN_PARTS, *WHOLE])

@@ -51,7 +51,7 @@ def test_programs_use_it_as_any_folder(mount: Mount, place: Backend) -> None:
     assert [(entry.path, entry.mode) for entry in place.list("").entries] == [("b", 0o640), ("g", 0o750)]
     assert sorted(each.name for each in top.iterdir()) == ["b", "g"]
     assert subprocess.run(["ls", "-lR", top], capture_output=True).returncode == 0
-    body = os.urandom(20 << 20)
+    body = os.urandom(1 << 20) * 70
     (top / "g/large").write_bytes(body)
     assert content(place, "g/large") == body == (top / "g/large").read_bytes()
     (top / "g/large").unlink()

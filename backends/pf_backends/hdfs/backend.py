@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pf_backends.entries import Capabilities, Condition, Entry, Facts, Page, Part, Renames, Space, Upload
 from pf_backends.errors import unsupported
 from pf_backends.hdfs import hadoop_pb2 as hadoop
-from pf_backends.hdfs import writing
+from pf_backends.hdfs import uploads, writing
 from pf_backends.hdfs.blocks import KEPT, BlockReader
 from pf_backends.hdfs.files import Files, entries_of, entry_of
 from pf_backends.hdfs.lines import Lines
@@ -21,7 +21,7 @@ from pf_backends.listings import Listings, descended
 from pf_backends.paths import file_path, folder_path
 from pf_backends.port import ANYTHING, NO_FACTS
 
-_CAPABILITIES = Capabilities(renames=Renames.TREES, appends=True, modes=True, precision=1_000_000)
+_CAPABILITIES = Capabilities(renames=Renames.TREES, appends=True, parts=uploads.PARTS, modes=True, precision=1_000_000)
 _CALLER = "paddleflow"
 
 
@@ -88,19 +88,20 @@ class HdfsBackend:
         return self._writer.put(self._files(len(plain)), file_path(path), plain, facts, condition)
 
     def begin(self, path: str, *, facts: Facts = NO_FACTS) -> Upload:
-        raise _no_parts(file_path(path))
+        return uploads.begin(self._files(), file_path(path), facts, time.time_ns())
 
     def send(self, upload: Upload, number: int, body: memoryview | bytes) -> Part:
-        raise _no_parts(upload.path)
+        plain = memoryview(body).cast("B")
+        return uploads.send(self._files(len(plain)), self._writer, upload, number, plain)
 
     def finish(self, upload: Upload, parts: Sequence[Part], *, condition: Condition = ANYTHING) -> Entry:
-        raise _no_parts(upload.path)
+        return uploads.finish(self._files(), upload, parts, condition)
 
     def drop(self, upload: Upload) -> None:
-        raise _no_parts(upload.path)
+        uploads.drop(self._files(), upload)
 
     def uploads(self, folder: str) -> Sequence[Upload]:
-        return ()
+        return uploads.left(self._files(), folder_path(folder))
 
     def append(self, path: str, body: memoryview | bytes, *, offset: int) -> Entry:
         plain = memoryview(body).cast("B")
@@ -154,7 +155,3 @@ class HdfsBackend:
             rest = page.rest
             if not rest:
                 return
-
-
-def _no_parts(path: str) -> OSError:
-    return unsupported(path, "files are written here in one piece")
