@@ -84,7 +84,7 @@ crash: setup ## minutes of kill -9 and outages under load
 .PHONY: soak-fuse
 soak-fuse: setup ## an hour and more of file system suites, real programs, kills and faults on mounts
 	@tests/soak/install.sh
-	@$(PYTEST) -m soak --numprocesses=0 tests/soak $(ARGS)
+	@$(PYTEST) -m soak --numprocesses=0 --capture=sys tests/soak $(ARGS)
 
 .PHONY: test-frameworks
 test-frameworks: setup ## real PyTorch, MPI, Paddle, TensorFlow, MXNet, Ray and Spark; installs 10 GB below .cache
