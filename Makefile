@@ -118,6 +118,7 @@ bench-shards: setup ## how fast trainers get their data on this machine
 
 .PHONY: bench-fuse
 bench-fuse: setup ## how fast mounted filesystems are on this machine, beside the local disk and other products
+	@tests/bench/engines/mounts.sh
 	@PYTHONPATH=tests $(BIN)/python -m bench.bench_fuse $(ARGS)
 
 .PHONY: bench-fuse-kernel

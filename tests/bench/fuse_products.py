@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import time
@@ -14,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+import psutil
+
 from bench import fuse_data
 from paddleflow.mounting import MountOptions
 from support.mounts import Mount
@@ -21,7 +22,6 @@ from support.s3_servers import BUCKET, KEYS, S3Server
 from support.servers import ValkeyServer
 
 ENGINES = Path(__file__).parents[2] / ".cache" / "engines"
-INSTALL = Path(__file__).parent / "engines" / "install.sh"
 TICK = os.sysconf("SC_CLK_TCK")
 PATIENCE = 60.0
 FOLDER = "bed"
@@ -39,6 +39,7 @@ class Product(ABC):
     room: Path
     """A folder of its own, on a disk."""
     processes: list[int] = field(default_factory=list, init=False)
+    caches: int = field(default=0, init=False)
 
     title = ""
     plain = True
@@ -54,7 +55,7 @@ class Product(ABC):
 
     @property
     def cache(self) -> Path:
-        return self.room / "cache"
+        return self.room / f"cache-{self.caches}"
 
     @abstractmethod
     def begin(self) -> None:
@@ -71,9 +72,12 @@ class Product(ABC):
             time.sleep(0.05)
 
     def anew(self) -> None:
-        """Mounted, with nothing in the cache."""
+        """Mounted, with nothing in the cache.
+
+        The cache before stays: for minutes ext4 looks at each file that was removed when it makes a new one.
+        """
         self.end()
-        shutil.rmtree(self.cache)
+        self.caches += 1
         self.cache.mkdir()
         self.begin()
 
@@ -140,7 +144,8 @@ class Peer(Product):
             assert process.poll() is None, (self.room / "log").read_text()[-2000:]
             assert time.monotonic() < until, f"{self.title}: not mounted in {PATIENCE} s"
             time.sleep(0.05)
-        self.processes = [process.pid, *_children(process.pid)]
+        children = psutil.Process(process.pid).children(recursive=True)
+        self.processes = [process.pid, *(child.pid for child in children)]
 
     def end(self) -> None:
         super().end()
@@ -157,14 +162,11 @@ class JuiceFs(Peer):
     valkey: ValkeyServer = field(default_factory=ValkeyServer)
     title = "JuiceFS"
     plain = False
+    program = ENGINES / "juicefs/bin/juicefs"
 
     @property
     def meta(self) -> str:
         return f"{self.valkey.url}?db=1"
-
-    @property
-    def program(self) -> Path:
-        return installed("juicefs")
 
     def prepare(self) -> None:
         """Writes the data once, through a mount."""
@@ -194,7 +196,7 @@ class Rclone(Peer):
         words += ["--use-server-modtime", "--vfs-fast-fingerprint", "--vfs-read-chunk-streams", "4"]
         words += ["--vfs-read-chunk-size", "8M", "--cache-dir", self.cache, f"{remote}:{BUCKET}/{FOLDER}", self.place]
         variables = {"AWS_ACCESS_KEY_ID": KEYS.access, "AWS_SECRET_ACCESS_KEY": KEYS.secret}
-        return [installed("rclone"), *words], variables
+        return [ENGINES / "rclone/bin/rclone", *words], variables
 
 
 @dataclass
@@ -209,12 +211,6 @@ class S3Fs(Peer):
         options += f",use_cache={self.cache},parallel_count=8,multireq_max=20,enable_noobj_cache"
         words: list[str | Path] = ["s3fs", f"{BUCKET}:/{FOLDER}", self.place, "-f", "-o", options]
         return words, {}
-
-
-def installed(name: str) -> Path:
-    """The program of a peer, from the package registry."""
-    subprocess.run([INSTALL, name], check=True)
-    return ENGINES / name / "bin" / name
 
 
 @contextmanager
@@ -254,11 +250,6 @@ def _lives(process: int) -> bool:
 
 def _parent(process: int) -> int:
     return int(_stat(process)[1])
-
-
-def _children(process: int) -> list[int]:
-    found = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    return [int(child) for child in found]
 
 
 def _reap(process: int) -> None:
