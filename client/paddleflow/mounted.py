@@ -36,6 +36,12 @@ class Unanswered(FailedPrecondition):
     reason = "UNANSWERED"
 
 
+class SlowToAnswer(Unanswered):
+    """Whoever serves the mount has not answered in time; it may later."""
+
+    reason = "SLOW_TO_ANSWER"
+
+
 class StillMounted(FailedPrecondition):
     """The mount cannot be taken away; the text says why."""
 
@@ -56,7 +62,10 @@ def ask(place: Path, environ: Mapping[str, str], question: str) -> Mapping[str, 
 def ask_whoever_serves(
     state: Path, place: Path, question: str, *, patience: float | None = _PATIENCE
 ) -> Mapping[str, Any]:
-    """What whoever serves the mount with this folder answers; NotMounted if nobody does."""
+    """What whoever serves the mount with this folder answers.
+
+    Raises NotMounted if nobody does, SlowToAnswer if not in time, and Unanswered.
+    """
     with closing(_answers(state, place, {"ask": question}, patience)) as answers:
         return next(answers)
 
@@ -67,10 +76,7 @@ def follow(
     """What whoever serves your mount at a place answers, line after line; to close it ends what it is about."""
     asked = {"ask": question, **about}
     with closing(_answers(state_folder(place, environ), place, asked, _PATIENCE)) as answers:
-        for answer in answers:
-            if set(answer) == {"error"}:
-                raise Unanswered(str(answer["error"]))
-            yield answer
+        yield from answers
 
 
 def unmount(place: Path, environ: Mapping[str, str], *, force: bool = False) -> None:
@@ -140,9 +146,15 @@ def _answers(
                 asking.connect(address)
         except (FileNotFoundError, ConnectionRefusedError):
             raise NotMounted(f"no filesystem of yours is mounted at {place}") from None
-        for line in _lines(asking, question):
+        except TimeoutError:
+            raise _slow(place, patience) from None
+        lines = _lines(asking, question)
+        while line := _next(lines, place, patience):
             heard += 1
-            yield json.loads(line)
+            answer = json.loads(line)
+            if set(answer) == {"error"}:
+                raise Unanswered(str(answer["error"]))
+            yield answer
     if not heard:
         raise NotMounted(f"whoever serves the mount at {place} has just ended; if it was not unmounted, ask again")
 
@@ -152,6 +164,17 @@ def _lines(asking: socket.socket, question: Mapping[str, object]) -> Iterator[by
     with suppress(ConnectionError), asking.makefile("rb") as answers:
         asking.sendall(json.dumps(question).encode() + b"\n")
         yield from (line for line in answers if line.endswith(b"\n"))
+
+
+def _next(lines: Iterator[bytes], place: Path, patience: float | None) -> bytes:
+    try:
+        return next(lines, b"")
+    except TimeoutError:
+        raise _slow(place, patience) from None
+
+
+def _slow(place: Path, patience: float | None) -> SlowToAnswer:
+    return SlowToAnswer(f"whoever serves the mount at {place} has not answered in {patience or 0:.0f} s; ask again")
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from support.waiting import until
 
 pytestmark = pytest.mark.skipif(bool(fuse_mounts.missing()), reason=fuse_mounts.missing())
 MIB = 1 << 20
+PATIENCE = 40.0
 Site = tuple[LocalSite, LocalRuntime]
 
 
@@ -53,9 +55,10 @@ def bucket(remote: Remote) -> Iterator[Backend]:
 
 async def begun(runtime: LocalRuntime, *launches: Launch) -> Sequence[Refused]:
     """Starts replicas as whoever drives jobs does: again, as long as some are told to wait."""
-    waiting, refused = list(launches), list[Refused]()
+    waiting, refused, deadline = list(launches), list[Refused](), monotonic() + PATIENCE
     while waiting:
         told = await runtime.start(waiting)
+        assert monotonic() < deadline, told
         later = {each.key for each in told if isinstance(each.problem, Unavailable)}
         refused += [each for each in told if each.key not in later]
         waiting = [each for each in waiting if each.key in later]

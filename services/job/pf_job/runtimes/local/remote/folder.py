@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from paddleflow.mounted import NotMounted, ask_whoever_serves, is_held, is_mounted, take_away
+from paddleflow.mounted import NotMounted, Unanswered, ask_whoever_serves, is_held, is_mounted, take_away
 from pf_job.runtimes.local.remote.domain import About
 
 LOOK = 0.2
@@ -22,6 +22,8 @@ SERVED_WITHIN = 30.0
 """Seconds in which somebody serves a mount again whose client died."""
 LEFT = ("stage", "aside", "uploads", "moves")
 """What a client keeps of what it has not uploaded."""
+_GONE = ".gone"
+"""What a folder is called while it is removed; one that a crash left is removed as any other."""
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -67,14 +69,14 @@ class MountFolder:
             return None
 
     def hold(self) -> int:
-        """A handle with a shared lock. Raises BlockingIOError if it is being taken away."""
+        """A handle with a shared lock. Raises OSError if it is being taken away."""
         return self._locked(fcntl.LOCK_SH)
 
     def claim(self) -> int | None:
-        """A handle with the lock for oneself alone; None if somebody uses the mount."""
+        """A handle with the lock for oneself alone; None if somebody uses the mount, or it was taken away."""
         try:
             return self._locked(fcntl.LOCK_EX)
-        except BlockingIOError:
+        except (BlockingIOError, FileNotFoundError):
             return None
 
     def is_held(self) -> bool:
@@ -82,7 +84,10 @@ class MountFolder:
         return is_held(self.state)
 
     def is_served(self) -> bool:
-        """Whether somebody answers for the mount, also if one has just died and the next is about to begin."""
+        """Whether somebody answers for the mount, also if one has just died and the next is about to begin.
+
+        Raises SlowToAnswer.
+        """
         deadline = time.monotonic() + SERVED_WITHIN
         while self.is_held() and time.monotonic() < deadline:
             # Otherwise it is one that was unmounted, and is still uploading.
@@ -94,15 +99,21 @@ class MountFolder:
         return False
 
     def renew(self) -> None:
-        """Whoever comes now sees what the server has now. Raises NotMounted."""
+        """Whoever comes now sees what the server has now. Raises NotMounted and Unanswered."""
         ask_whoever_serves(self.state, self.place, "renew")
 
     def sync(self) -> str:
         """Has everything uploaded that was written; what is in the way, or nothing."""
         deadline = time.monotonic() + SERVED_WITHIN
         while self.is_held():
-            with suppress(NotMounted):
-                return str(ask_whoever_serves(self.state, self.place, "sync", patience=None).get("error", ""))
+            try:
+                ask_whoever_serves(self.state, self.place, "sync", patience=None)
+            except Unanswered as problem:
+                return problem.message
+            except NotMounted:
+                pass
+            else:
+                return ""
             if time.monotonic() > deadline:
                 return "nobody serves the mount any more"
             time.sleep(LOOK)
@@ -128,8 +139,12 @@ class MountFolder:
             return False
         shutil.rmtree(self.state, ignore_errors=True)
         # Not what is below it, should something be mounted there after all.
-        self.place.rmdir()
-        shutil.rmtree(self.path, ignore_errors=True)
+        with suppress(FileNotFoundError):
+            self.place.rmdir()
+        # At once, lest somebody makes it anew meanwhile and has half of it taken away.
+        gone = self.path.with_name(f"{self.name}{_GONE}")
+        self.path.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
         return True
 
     @contextmanager
@@ -151,7 +166,9 @@ class MountFolder:
         handle = os.open(self.lock, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(handle, how | fcntl.LOCK_NB)
-        except BlockingIOError:
+            if not os.path.samestat(os.fstat(handle), self.lock.stat()):
+                raise BlockingIOError(errno.EAGAIN, "it is being taken away", str(self.path))
+        except OSError:
             os.close(handle)
             raise
         return handle

@@ -17,7 +17,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TypeVar
 
-from paddleflow.mounted import NotMounted
+from paddleflow.mounted import NotMounted, SlowToAnswer, Unanswered
 from paddleflow.mounting import start
 from paddleflow.problems import FailedPrecondition, Problem, Unavailable
 from pf_job.runtimes.local.remote.domain import About, Cache, Wanted, settings_of
@@ -31,6 +31,8 @@ THREADS = 16
 """Mounts that are made, asked and taken away at once."""
 SLOW = 120.0
 """Seconds after which a mount that is not there is told to have failed."""
+LOOK = 0.2
+"""Seconds until what could not be taken away is tried again by whoever rests."""
 LINGERS = 10.0
 """Seconds that nobody needs a mount before it is taken away."""
 T = TypeVar("T")
@@ -63,6 +65,8 @@ class Keeper:
         self._threads = ThreadPoolExecutor(THREADS, "mounts")
         self._prepared: dict[str, _Prepared] = {}
         self._ending: set[asyncio.Task[None]] = set()
+        self._unsettled: set[str] = set()
+        """Of which there is left what could not be uploaded: whoever mounts them next uploads it."""
         self.made = asyncio.Event()
         """Something was mounted of which nobody was told yet."""
 
@@ -80,23 +84,26 @@ class Keeper:
         await self._require_made(wanted, folder, called)
         try:
             return await self._run(lambda: _mount(folder, mount))
-        except NotMounted:
+        except (NotMounted, Unanswered) as problem:
             # Another client follows one that was killed; if none does, the place is mounted anew.
             self._drop(wanted.name)
-            raise Unavailable(f"{called} yet: nobody serves it at the moment") from None
+            raise Unavailable(f"{called} yet: {problem.message}") from None
         except NoSuchFolder as error:
             raise FailedPrecondition(f"{called}: {error}") from None
         except OSError as error:
             self._drop(wanted.name)
-            raise Unavailable(f"{called} yet: {error.strerror}") from None
+            raise Unavailable(f"{called} yet: {error.strerror or error}") from None
 
     async def settle(self, locks: Sequence[str], replica: str) -> str:
         """Has everything uploaded that a replica wrote which has ended; says what could not be."""
         words = list[str]()
         for folder in [MountFolder(Path(lock).parent) for lock in locks]:
-            if said := await self._run(lambda folder=folder: _settled(folder, self._unsent / replica)):  # type: ignore[misc]  # a default binds the folder
-                words.append(said)
-        return "; ".join(words)
+            try:
+                said = await self._run(lambda folder=folder: _settled(folder, self._unsent / replica))  # type: ignore[misc]  # a default binds the folder
+            except OSError as error:
+                said = f"whether all is uploaded cannot be told: {error}; see {folder.state}"
+            words.append(said)
+        return "; ".join(filter(None, words))
 
     async def report(self) -> None:
         """Tells of all that is mounted."""
@@ -114,16 +121,22 @@ class Keeper:
             if prepared.making.done() and now - prepared.wanted > LINGERS:
                 self._drop(name)
         for folder in folders_in(self._mounts):
-            if folder.name not in self._prepared and (claim := folder.claim()) is not None:
+            if folder.name in self._prepared or folder.name in self._unsettled:
+                continue
+            if (claim := folder.claim()) is not None:
                 self._begin_end(folder, claim)
 
     async def rest(self, patience: float) -> None:
         """Takes away all that no replica uses, as far as that goes so quickly."""
         for prepared in self._prepared.values():
             prepared.wanted = float("-inf")
+        deadline = monotonic() + patience
         self.sweep()
-        if self._ending:
-            await asyncio.wait(self._ending, timeout=patience)
+        while self._ending and (left := deadline - monotonic()) > 0:
+            await asyncio.wait(self._ending, timeout=left)
+            await asyncio.sleep(LOOK if folders_in(self._mounts) else 0)
+            # What was used for another moment, by somebody who had just ended.
+            self.sweep()
 
     def close(self) -> None:
         """Lets go; what replicas use stays mounted."""
@@ -145,6 +158,7 @@ class Keeper:
             making = asyncio.create_task(self._run(lambda: self._make(wanted, folder)))
             making.add_done_callback(lambda _: self.made.set())
             prepared = self._prepared[wanted.name] = _Prepared(making, now, now)
+            self._unsettled.discard(wanted.name)
         prepared.wanted = now
         if not prepared.making.done():
             if now - prepared.begun > SLOW:
@@ -152,6 +166,9 @@ class Keeper:
             raise Unavailable(f"{wanted.remote.filesystem} is being mounted")
         try:
             prepared.making.result()
+        except SlowToAnswer as problem:
+            self._drop(wanted.name)
+            raise Unavailable(f"{called} yet: {problem.message}") from None
         except Problem as problem:
             self._drop(wanted.name)
             raise FailedPrecondition(f"{called}: {problem.message}") from None
@@ -160,10 +177,14 @@ class Keeper:
             raise Unavailable(f"{called} yet: {error}") from None
 
     def _drop(self, name: str) -> None:
-        """Lets go of a mount that was made, or could not be."""
-        making = self._prepared.pop(name).making
-        if making.done() and not making.cancelled() and making.exception() is None:
-            os.close(making.result())
+        """Lets go of a mount, unless somebody else has who waited for the same one."""
+        prepared = self._prepared.pop(name, None)
+        if prepared is None:
+            return
+        if prepared.making.done():
+            _let_go(prepared.making)
+        else:
+            prepared.making.add_done_callback(_let_go)
 
     def _make(self, wanted: Wanted, folder: MountFolder) -> int:
         """A handle that holds the mount, which is served."""
@@ -190,6 +211,7 @@ class Keeper:
             if about is not None and self._reports is not None:
                 await self._reports.end(about, folder.name)
             if not gone:
+                self._unsettled.add(folder.name)
                 logger.warning("what jobs wrote is not uploaded, and kept", extra={"folder": str(folder.state)})
         except (Problem, OSError) as problem:
             logger.warning("a mount cannot be taken away yet", extra={"place": str(folder.place), "why": str(problem)})
@@ -199,6 +221,11 @@ class Keeper:
 
     async def _run(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+def _let_go(making: asyncio.Task[int]) -> None:
+    if not making.cancelled() and making.exception() is None:
+        os.close(making.result())
 
 
 def _mount(folder: MountFolder, mount: RemoteMount) -> Mount:

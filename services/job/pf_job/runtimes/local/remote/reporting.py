@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from paddleflow.mount_usage import usage_of
-from paddleflow.mounted import NotMounted, ask_whoever_serves
+from paddleflow.mounted import NotMounted, Unanswered, ask_whoever_serves
 from paddleflow.problems import NotFound, Problem
 from pf_job.runtimes.local.remote.domain import About
 from pf_job.runtimes.local.remote.folder import MountFolder
@@ -41,13 +41,13 @@ class Reports(Protocol):
 
 
 def look(folder: MountFolder, node: str) -> Report | None:
-    """How a mount is doing; None if there is none. Blocks."""
+    """How a mount is doing; None if there is none, or nobody says so now. Blocks."""
     about = folder.about()
     if about is None or not folder.is_held():
         return None
     try:
         usage = usage_of(ask_whoever_serves(folder.state, folder.place, "stats"))
-    except NotMounted:
+    except (NotMounted, Unanswered):
         return None
     return Report(about, folder.name, node, str(folder.place), usage)
 
