@@ -116,11 +116,15 @@ class Reader:
                 self._known.popitem(last=False)
 
     def _fill(self, located: LocatedBlocks, offset: int, into: memoryview, deadline: float) -> None:
-        end = offset + len(into)
+        """Raises Broken."""
+        end, filled = offset + len(into), 0
         for block in _readable(located):
             start, stop = max(offset, block.offset), min(end, block.offset + block.block.size)
             if start < stop:
                 self._blocks.read(block, start - block.offset, into[start - offset : stop - offset], deadline)
+                filled += stop - start
+        if filled < len(into):
+            raise Broken("the name node does not tell where all of its bytes are")
 
 
 def _readable(located: LocatedBlocks) -> Sequence[LocatedBlock]:
