@@ -37,6 +37,8 @@ from pf_fuse.stats import stats
 _LOCKS = Feature.POSIX_LOCKS | Feature.FLOCK_LOCKS
 """The kernel keeps locks itself: they hold among the programs of one machine."""
 _SOCKET = "holder"
+_KNOWN = "known"
+"""What the holder keeps once a process has taken up what is written down: all of it is of this mount from then on."""
 READY = b"ready\n"
 """What is written to the standard output when programs can use the mount."""
 
@@ -73,7 +75,9 @@ def serve(settings: MountSettings) -> None:
     held = take(os.environ[SOCKET_VARIABLE])
     backend = _opened(settings)
     threading.Thread(target=_find_out, args=(backend,), name="find-out", daemon=True).start()
-    parts = compose(backend, settings, lambda: secrets.token_hex(8), resumed=held.resumed)
+    # One that ended before it got so far has left what is written down of an earlier mount.
+    parts = compose(backend, settings, lambda: secrets.token_hex(8), resumed=held.resumed and held.kept == _KNOWN)
+    held.holder.keep(_KNOWN)
     transport = Transport(held.device, held.agreement, parts.vfs, _registry(held))
     telling = partial(stats, transport, parts, settings.state, begun)
     control = Control(settings.state, questions(transport, parts, backend, settings, telling))

@@ -115,7 +115,7 @@ class Holder:
         os.close(self._device)
         close_mount(self._settings.path, detach=True)
         self._mount()
-        self._served = False
+        self._served, self._kept = False, ""
 
     def _end(self) -> None:
         """Whoever uses the mount may go on; there is nobody new. A second time it ends at once."""
