@@ -125,13 +125,14 @@ class Site:
         freshness: Freshness | None = None,
         clock: Callable[[], float] | None = None,
         read_only: bool = False,
+        resumed: bool = True,
     ) -> None:
         names = count()
         self.workers = ThreadPoolExecutor(8)
         senders = ThreadPoolExecutor(4)
         new_name = lambda: f"{os.getpid()}-{id(self)}-{next(names)}"  # noqa: E731
         stage = Stage(folder / "stage", new_name)
-        self.nodes = Nodes(Journal(folder / "nodes"), stage)
+        self.nodes = Nodes(Journal(folder / "nodes"), stage, resumed=resumed)
         self.tree = Tree(backend, self.nodes, freshness or Freshness(), clock or (lambda: 0.0))
         contents = Straight(backend, ThreadPoolExecutor(2))
         sessions = Sessions(self.nodes, contents)

@@ -15,7 +15,7 @@ from pf_backends.entries import Condition, Facts
 from pf_backends.local.backend import LocalBackend
 from pf_backends.memory.backend import EVERYTHING, LIKE_OBJECTS, MemoryBackend
 from pf_backends.port import Backend
-from pf_fuse.operations import Changes
+from pf_fuse.operations import TOP, Changes
 from support.vfs_site import ME, Site, fails, got
 
 
@@ -309,3 +309,88 @@ def test_a_folder_has_another_time_as_soon_as_something_in_it_is_made(
     attributes = site.known("d").attributes
     assert attributes
     assert attributes.modified == backend.stat("d").modified > before
+
+
+def test_cutting_as_many_files_at_once_as_there_are_workers_ends(site: Site, backend: MemoryBackend) -> None:
+    for number in range(40):
+        backend.put(f"f{number}", b"some bytes")
+    nodes = [site.node(f"f{number}") for number in range(40)]
+    busy = threading.Event()
+    for _ in range(8):
+        site.workers.submit(busy.wait, 10)
+    cutting = [site.vfs.setattr(ME, node, Changes(size=4)) for node in nodes]
+    busy.set()
+    for each in cutting:
+        got(each)
+    assert fetched(backend, "f39") == b"some"
+
+
+def test_a_file_can_be_written_after_the_renaming_of_its_folder_failed(site: Site, backend: MemoryBackend) -> None:
+    """Another file of the folder could not be uploaded, so that nothing was renamed."""
+    site.mkdir("d")
+    node, other = site.create("d/good"), site.create("d/bad")
+    site.put(node, b"some")
+    site.put(other, b"more")
+
+    def refuse(operation: str, path: str) -> None:
+        if operation == "put" and path == "d/bad":
+            raise PermissionError(errno.EACCES, "not this one", path)
+
+    backend.before = refuse
+    with fails(errno.EACCES):
+        site.rename("d", "e")
+    site.put(node, b"S")
+    site.close(node)
+    assert fetched(backend, "d/good") == b"Some"
+    backend.before = lambda _operation, _path: None
+    site.close(other)
+
+
+def test_what_is_removed_while_it_waits_to_be_uploaded_stays_removed(site: Site, backend: MemoryBackend) -> None:
+    site.write("f", b"some")
+    node = site.open("f", os.O_RDWR)
+    site.put(node, b"more")
+    removing, go_on = threading.Event(), threading.Event()
+
+    def wait(operation: str, _path: str) -> None:
+        if operation == "remove":
+            removing.set()
+            assert go_on.wait(10)
+
+    # All workers but one are busy, so that the upload begins when the removal is under way.
+    busy = threading.Event()
+    for _ in range(7):
+        site.workers.submit(busy.wait, 10)
+    backend.before = wait
+    held = threading.Event()
+    site.workers.submit(held.wait, 10)
+    removal = site.vfs.unlink(ME, TOP, b"f")
+    flushing = site.vfs.flush(node, 1)
+    held.set()
+    assert removing.wait(10)
+    busy.set()
+    got(flushing)
+    go_on.set()
+    got(removal)
+    got(site.vfs.release(node, 0, 1))
+    with fails(errno.ENOENT):
+        backend.stat("f")
+
+
+@pytest.mark.parametrize("resumed", [True, False])
+def test_what_is_left_of_an_upload_that_had_ended_hides_nothing(
+    backend: MemoryBackend, tmp_path: Path, resumed: bool
+) -> None:
+    """The process was killed before it removed what the backend had by then, which somebody else replaced."""
+    site = Site(backend, tmp_path)
+    node = site.create("f")
+    site.put(node, b"some")
+    got(site.vfs.fsync(node, False))
+    if resumed:
+        site.nodes.close(site.nodes[node])
+    site.die()
+    backend.put("f", b"of somebody else")
+    heir = Site(backend, tmp_path, resumed=resumed)
+    assert heir.read("f") == b"of somebody else"
+    assert not list((tmp_path / "stage").iterdir())
+    heir.die()

@@ -226,9 +226,7 @@ class Changing:
 
     def _setattr(self, id_: int, changes: Changes) -> Known:
         if changes.size is not None:
-            answer = self._writing.truncate(id_, changes.size)
-            if not isinstance(answer, Known):
-                answer.result()
+            self._writing.truncate(self._nodes[id_], changes.size)
         with self._settling.still(self._nodes[id_]) as node:
             facts = self._facts(node, changes)
             path = "" if facts == NO_FACTS or self._keeping.here(node, facts) else node.path

@@ -273,6 +273,7 @@ class Nodes:
             self._take(record)
         if not resumed:
             self._begin_anew()
+        self._drop_finished()
         for node in self._nodes.values():
             if node.staged and not node.nameless:
                 node.entry = node.staged.entry(node.path)
@@ -291,6 +292,12 @@ class Nodes:
             node.told = node.opens = node.backing = 0
         for node in nodes:
             self.clear(node)
+
+    def _drop_finished(self) -> None:
+        """Lets go of files that nobody has open and that need no upload: the backend may have others by now."""
+        for node in list(self._nodes.values()):
+            if node.staged and not node.opens and (node.unlinked or not node.staged.dirty):
+                self.end(node)
 
     def _rewrite(self) -> None:
         """The journal tells of what is known now, and of nothing that was."""

@@ -43,14 +43,9 @@ class Settling:
     def settle(self, node: Node) -> None:
         """The backend has all that was written to the file so far. Blocks."""
         with self._lock:
-            waiting = waits(node)
-        if waiting:
-            self.upload(node)
-
-    def upload(self, node: Node) -> None:
-        with self._lock:
             staged = node.staged
-            if staged is None:
+            # Since somebody asked for it, it may have been removed, or uploaded by somebody else.
+            if staged is None or not waits(node):
                 return
             path, done = node.path, Future[None]()
             with staged.gate:
@@ -100,7 +95,7 @@ class Settling:
         failures = list[OSError]()
         for node in waiting:
             try:
-                self.upload(node)
+                self.settle(node)
             except OSError as error:
                 failures.append(error)
         if failures:
@@ -121,8 +116,11 @@ class Settling:
     def resting(self, nodes: Sequence[Node]) -> Iterator[None]:
         """The backend has all that was written to files; who would write to one of them waits. Blocks."""
         done = Future[None]()
-        resting = [staged for node in nodes if (staged := self._rested(node, done))]
+        resting = list[Staged]()
         try:
+            for node in nodes:
+                if staged := self._rested(node, done):
+                    resting.append(staged)
             yield
         finally:
             for staged in resting:

@@ -87,7 +87,7 @@ class Writing:
             known = self._nodes[node]
             if not waits(known):
                 return None
-        return self._later(self._settling.upload, known)
+        return self._later(self._settling.settle, known)
 
     def release(self, node: int) -> Answer[None]:
         with self._lock:
@@ -103,12 +103,6 @@ class Writing:
             self._later(self._settling.changed_by_name, node)
         else:
             self._nodes.end(node)
-
-    def truncate(self, node: int, size: int) -> Answer[Known]:
-        with self._lock:
-            known = self._nodes[node]
-            self._sessions.require_asking(known)
-        return self._later(self._truncate, known, size)
 
     def fallocate(self, node: int, mode: int, offset: int, length: int) -> Answer[None]:
         if mode:
@@ -206,7 +200,11 @@ class Writing:
     def _bring_and_write(self, node: Node, offset: int, data: bytes) -> int:
         return self._changing(node, lambda staged: self._written(node, staged, offset, data))
 
-    def _truncate(self, node: Node, size: int) -> Known:
+    def truncate(self, node: Node, size: int) -> None:
+        """Cuts the file, or makes it longer. Blocks."""
+        with self._lock:
+            self._sessions.require_asking(node)
+
         def cut(staged: Staged) -> None:
             os.ftruncate(staged.descriptor, size)
             self._show(node, staged)
@@ -217,9 +215,7 @@ class Writing:
         if not opens:
             self._settling.changed_by_name(node)
         elif opens >= UNKNOWN:
-            self._settling.upload(node)
-        with self._lock:
-            return self._looking.known(node)
+            self._settling.settle(node)
 
     def _allocate(self, node: Node, offset: int, length: int) -> None:
         def allocate(staged: Staged) -> None:
