@@ -150,7 +150,10 @@ class DirectFiles:
 
     def move(self, source: str, target: str) -> None:
         """A file, or a folder where the backend can do that. Unsupported otherwise."""
-        if self._renames(source):
+        renames = self._renames(source)
+        if source == target:
+            return
+        if renames:
             self._backend.rename(source, target)
         else:
             self.copy(source, target)

@@ -37,7 +37,7 @@ class Content:
         size = max(0, min(len(into), self.entry.size - offset))
         here = self._file.checked()
         if here is not None:
-            return os.preadv(here, [into[:size]], offset)
+            return _read_all(here, offset, into[:size])
         for start in range(0, size, _AT_ONCE):
             end = min(start + _AT_ONCE, size)
             into[start:end] = _got(self._file.read(offset + start, end - start))
@@ -45,6 +45,14 @@ class Content:
 
     def close(self) -> None:
         self._file.close()
+
+
+def _read_all(descriptor: int, offset: int, into: memoryview) -> int:
+    """The kernel reads less than 2 GiB at once."""
+    done = 0
+    while done < len(into) and (count := os.preadv(descriptor, [into[done:]], offset + done)):
+        done += count
+    return done
 
 
 def _got(answer: Answer[Bytes]) -> Bytes:
