@@ -89,9 +89,14 @@ class Journal:
         """In bytes."""
 
     def put(self, records: Iterable[Record]) -> None:
-        """Adds records, all of them in one write."""
-        if data := b"".join(map(self._framed, records)):
-            self.size += os.write(self._descriptor, data)
+        """Adds records, all of them or none: on a full disk a part would hide those that are added later."""
+        data = b"".join(map(self._framed, records))
+        try:
+            _write(self._descriptor, data)
+        except OSError:
+            os.ftruncate(self._descriptor, self.size)
+            raise
+        self.size += len(data)
 
     def read(self) -> Iterator[Record]:
         """All records, in order; what was cut off by the end of a process is left out."""
@@ -107,11 +112,16 @@ class Journal:
         """Only these from now on; seen whole or not at all."""
         beside = self._path.with_suffix(".new")
         descriptor = self._opened(beside)
-        os.ftruncate(descriptor, 0)
-        self.size = os.write(descriptor, b"".join(map(self._framed, records)))
+        data = b"".join(map(self._framed, records))
+        try:
+            os.ftruncate(descriptor, 0)
+            _write(descriptor, data)
+        except OSError:
+            os.close(descriptor)
+            raise
         beside.rename(self._path)
         os.close(self._descriptor)
-        self._descriptor = descriptor
+        self._descriptor, self.size = descriptor, len(data)
 
     def _framed(self, record: Record) -> bytes:
         data = self._encoder.encode(record)
@@ -120,3 +130,9 @@ class Journal:
     @staticmethod
     def _opened(path: Path) -> int:
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(descriptor, left) :]
