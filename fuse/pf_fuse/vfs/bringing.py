@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import closing, suppress
 
 from pf_backends.entries import Entry, Facts, Kind
 from pf_backends.errors import failure
@@ -34,15 +34,15 @@ class Bringing:
         with self._lock:
             if node.staged:
                 return node.staged
-            content = self._sessions.take_up(node).content
-            entry = node.entry
-        staged = self._begun(entry, made_of=entry.version)
-        staged.arrived(entry)
-        try:
-            _fill(staged, entry, content, entry.size if keep is None else min(keep, entry.size))
-        except BaseException:
-            self._nodes.stage.end(staged)
-            raise
+            content, entry = self._sessions.borrow(node), node.entry
+        with closing(content):
+            staged = self._begun(entry, made_of=entry.version)
+            staged.arrived(entry)
+            try:
+                _fill(staged, entry, content, entry.size if keep is None else min(keep, entry.size))
+            except BaseException:
+                self._nodes.stage.end(staged)
+                raise
         with self._lock:
             if node.staged:
                 self._nodes.stage.end(staged)

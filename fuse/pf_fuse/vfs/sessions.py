@@ -105,6 +105,10 @@ class Sessions:
         """The session of a file that was open when this process went on with the mount."""
         return self._sessions.get(node.id) or self._first(node)
 
+    def borrow(self, node: Node) -> Content:
+        """What the backend has of the file, whoever closes it meanwhile; the borrower closes this."""
+        return self._contents.open(node.entry)
+
     def glance(self, node: Node) -> Session:
         """A session of a file that is opened and closed without asking: it lasts until many others were read."""
         session = self._sessions[node.id] = Session(node, self._content(node))
