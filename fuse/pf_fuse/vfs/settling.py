@@ -88,6 +88,21 @@ class Settling:
                 if not node.opens:
                     self._end(node)
 
+    def left(self, node: Node) -> None:
+        """A mount before was to upload it. What cannot be uploaded now is tried again at the end. Blocks."""
+        try:
+            self.settle(node)
+        except OSError as error:
+            if not (node.nameless or isinstance(error, Changed)):
+                logger.warning("not uploaded yet", extra={"path": node.entry.path, "why": str(error)})
+                return
+            with self._lock:
+                self._keep(node, error)
+        with self._lock:
+            if not node.opens:
+                self._end(node)
+                self._nodes.clear(node)
+
     def finish(self) -> None:
         """The backend has all that was written; fails with the first thing that it does not take. Blocks."""
         with self._lock:

@@ -52,6 +52,8 @@ class Vfs:
 
     def begin(self, kernel: Kernel) -> None:
         self._sessions.begin(kernel)
+        if self._written:
+            self._written.begin()
         if self._changed:
             self._changed.begin(kernel)
 

@@ -56,6 +56,13 @@ class Writing:
         self._keeps = keeps
         """True if the backend keeps permissions and owners."""
 
+    def begin(self) -> None:
+        """What was written to a mount before this one nobody closes any more."""
+        with self._lock:
+            left = [node for node in self._nodes.all() if waits(node) and not node.told and not node.opens]
+        for node in left:
+            self._later(self._settling.left, node)
+
     def create(self, caller: Caller, folder: int, name: bytes, mode: int, flags: int) -> Answer[tuple[Known, Opened]]:
         text = text_of(name)
         with self._lock:
