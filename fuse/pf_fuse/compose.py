@@ -17,6 +17,7 @@ from pf_fuse.pages.cache import PageCache
 from pf_fuse.settings import MountSettings
 from pf_fuse.snapshots.index import Index
 from pf_fuse.snapshots.loading import INDEX, Snapshot
+from pf_fuse.staging.belonging import belong
 from pf_fuse.staging.notes import Notes
 from pf_fuse.staging.renaming import Move, Renamer
 from pf_fuse.staging.staged import Stage
@@ -40,6 +41,8 @@ _WORKERS = 32
 """Questions to the backend at once."""
 _SENDERS = 8
 """Parts of files that are uploaded at once, and files of a folder that are copied at once."""
+_ASIDE = "aside"
+"""Of the folder of a mount: what could not be uploaded."""
 _DATASET_LASTS = 86_400.0
 """Seconds for which what lies in a dataset is taken for true."""
 
@@ -60,6 +63,8 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
     `resumed`: one of them has served the same mount.
     """
     folder = settings.state
+    if not resumed:
+        belong(folder, backend.address, folder / _ASIDE, new_name)
     stage = Stage(folder / "stage", new_name)
     nodes = Nodes(Journal(folder / "nodes"), stage, resumed=resumed)
     lasts = _DATASET_LASTS if settings.dataset else settings.lasts
@@ -112,7 +117,7 @@ def _writers(
     uploader.clean()
     renamer.clean()
     bringing = Bringing(tree, sessions)
-    settling = Settling(tree, sessions, bringing, uploader, aside=folder / "aside")
+    settling = Settling(tree, sessions, bringing, uploader, aside=folder / _ASIDE)
     keeps = backend.capabilities.modes
     writing = Writing(tree, looking, sessions, bringing, settling, workers, keeps=keeps)
     return writing, Changing(backend, tree, looking, sessions, keeping, settling, writing, renamer, workers)
