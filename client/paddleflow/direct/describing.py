@@ -20,7 +20,8 @@ from paddleflow.problems import Problem, Unavailable, tree
 
 def asked(question: Mapping[str, Any]) -> Any:
     """The answer of the process. Raises problems as the service does."""
-    command = [sys.executable, "-m", "paddleflow.direct.describing"]
+    # A program may stand in a folder of data, whose files are no modules.
+    command = [sys.executable, "-P", "-m", "paddleflow.direct.describing"]
     done = subprocess.run(command, input=json.dumps(question).encode(), capture_output=True, check=False)
     try:
         answer = json.loads(done.stdout)

@@ -77,7 +77,7 @@ class Judging:
         reading = await asyncio.to_thread(read, found.text)
         request = Request(filesystem="" if pipeline_only else source.filesystem)
         document, problems = await asyncio.to_thread(examined, reading, request)
-        mounts = _main(document) if pipeline_only else {**_main(document), **_extra(document)}
+        mounts = _main(document) if pipeline_only else {**_main(document), **extra_of(document)}
         missing = located(reading.tree, [finding async for finding in self._missing(user.name, mounts)])
         return sorted({*problems, *missing}, key=lambda problem: (problem.place, problem.path, problem.message))
 
@@ -116,7 +116,7 @@ def _main(document: Document) -> Mapping[Path, Mount]:
     return {("fs_options", "main_fs"): main} if main and main.name else {}
 
 
-def _extra(document: Document) -> Mapping[Path, Mount]:
+def extra_of(document: Document) -> Mapping[Path, Mount]:
     """The filesystems that steps see beside the main one, by where the document names them."""
     handlers = {name: handler.step for name, handler in document.on_exit.items()}
     found = dict(_numbered(("fs_options", "extra_fs"), document.extra_fs))
