@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -71,12 +72,68 @@ class Bytes(io.RawIOBase):
 
 
 class Reader(io.BufferedReader):
-    """What `PaddleFlowFileSystem.open` gives for reading."""
+    """What `PaddleFlowFileSystem.open` gives for reading.
+
+    DuckDB uses one file in many threads, and each seeks and then reads: a thread reads where it sought itself, whoever
+    else has sought since. Who reads without that goes on where the last one was, as with any file.
+    """
 
     def __init__(self, fs: PaddleFlowFileSystem, path: str, raw: Bytes, details: Mapping[str, Any]) -> None:
         super().__init__(raw, BUFFER)
         self.fs, self.path, self.details = fs, path, details
         self.size: int = raw.size
+        self._turn = threading.RLock()
+        self._sought: dict[int, int] = {}
+        """Where threads have sought that have not read since."""
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        with self._turn:
+            if whence == os.SEEK_CUR and (own := self._sought.get(threading.get_ident())) is not None:
+                super().seek(own)
+            found = self._sought[threading.get_ident()] = super().seek(offset, whence)
+            return found
+
+    def tell(self) -> int:
+        with self._turn:
+            return self._sought.get(threading.get_ident(), super().tell())
+
+    def read(self, size: int | None = -1) -> bytes:
+        with self._turn:
+            self._take_up()
+            return super().read(size)
+
+    def read1(self, size: int = -1) -> bytes:
+        with self._turn:
+            self._take_up()
+            return super().read1(size)
+
+    def readinto(self, buffer: Any) -> int:
+        with self._turn:
+            self._take_up()
+            return super().readinto(buffer)
+
+    def readinto1(self, buffer: Any) -> int:
+        with self._turn:
+            self._take_up()
+            return super().readinto1(buffer)
+
+    def readline(self, size: int | None = -1) -> bytes:
+        with self._turn:
+            self._take_up()
+            return super().readline(size)
+
+    def peek(self, size: int = 0) -> bytes:
+        with self._turn:
+            self._take_up()
+            return super().peek(size)
+
+    def _take_up(self) -> None:
+        """Goes to where this thread has sought; without that, what others have sought counts no more."""
+        own = self._sought.pop(threading.get_ident(), None)
+        if own is None:
+            self._sought.clear()
+        elif own != super().tell():
+            super().seek(own)
 
     @property
     def full_name(self) -> str:
