@@ -18,6 +18,7 @@ from pf_backends.s3.calls import Ask, Caller
 from pf_backends.s3.conditions import Honoured, probed
 from pf_backends.s3.conditions import headers_of as condition_headers
 from pf_backends.s3.keys import WRITE, Keys, facts_of, folder_entry, headers_of, time_of_header, version_of
+from pf_backends.s3.remembered import Remembered
 from pf_backends.s3.settings import Renew, S3Settings
 from pf_backends.wire.pool import Pool
 
@@ -48,6 +49,7 @@ class S3Backend:
             most=settings.connections,
         )
         self._caller = Caller(settings, pool, renew)
+        self._remembered = Remembered()
         self._guard = threading.Lock()
         self._seen: Honoured | None = None
         self._acl = {"x-amz-acl": settings.acl} if settings.acl else {}
@@ -78,7 +80,7 @@ class S3Backend:
         return reading.entry_of(path, found.headers) if found else self._folder(path)
 
     def list(self, folder: str, *, rest: str = "", limit: int = 1000) -> Page:
-        return listing.inside(self._caller, self._keys, folder_path(folder), rest, limit)
+        return listing.inside(self._caller, self._keys, self._remembered, folder_path(folder), rest, limit)
 
     def walk(self, folder: str, *, rest: str = "", limit: int = 1000) -> Page:
         return listing.below(self._caller, self._keys, folder_path(folder), rest, limit)

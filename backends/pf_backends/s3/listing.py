@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from urllib.parse import unquote_plus
 from xml.etree import ElementTree as ET
 
@@ -10,15 +11,21 @@ from pf_backends.entries import Entry, Kind, Page, Upload
 from pf_backends.s3.calls import Ask, Caller
 from pf_backends.s3.documents import document, texts
 from pf_backends.s3.keys import Keys, file_entry, folder_entry, time_of_list
+from pf_backends.s3.remembered import Remembered
 
 _MOST = 1000
 """Keys of a page, which stores allow."""
 Read = Callable[[str], str]
 
 
-def inside(caller: Caller, keys: Keys, folder: str, rest: str, limit: int) -> Page:
+def inside(caller: Caller, keys: Keys, remembered: Remembered, folder: str, rest: str, limit: int) -> Page:
     """What is in a folder."""
-    root = _listed(caller, folder, keys.inside(folder), rest, limit, delimiter="/")
+    said = _said(caller, folder, keys.inside(folder), rest, limit, delimiter="/")
+    return remembered.page(said, partial(_inside, keys))
+
+
+def _inside(keys: Keys, said: bytes) -> Page:
+    root = document(said)
     read = _reader(root)
     files = {entry.path: entry for entry in _files(root, keys, read)}
     folders = {entry.path: entry for entry in _folders(root, keys, read)}
@@ -62,11 +69,15 @@ def uploads(caller: Caller, keys: Keys, folder: str) -> Iterator[Upload]:
             return
 
 
-def _listed(caller: Caller, folder: str, prefix: str, rest: str, limit: int, delimiter: str = "") -> ET.Element:
+def _listed(caller: Caller, folder: str, prefix: str, rest: str, limit: int) -> ET.Element:
+    return document(_said(caller, folder, prefix, rest, limit))
+
+
+def _said(caller: Caller, folder: str, prefix: str, rest: str, limit: int, delimiter: str = "") -> bytes:
     query = [("list-type", "2"), ("encoding-type", "url"), ("max-keys", str(min(limit, _MOST)))]
     told = (("prefix", prefix), ("delimiter", delimiter), ("continuation-token", rest))
     query += [(name, value) for name, value in told if value]
-    return document(caller.call(Ask("GET", folder, query=query)).body)
+    return caller.call(Ask("GET", folder, query=query)).body
 
 
 def _files(root: ET.Element, keys: Keys, read: Read) -> Iterator[Entry]:
