@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 
 from bench import fuse_work as work
 from bench.fuse_data import BIG, FILES, SMALL
 from bench.fuse_products import FOLDER, Product
+from pf_backends.entries import Entry
 from pf_backends.opening import open_backend
+from pf_backends.port import Backend
 from support.s3_servers import BUCKET, KEYS, S3Server
 
 MB = 1e6
@@ -160,6 +162,17 @@ def _stored(server: S3Server, folder: str, count: int, size: int) -> None:
     secrets = {"endpoint": f"http://127.0.0.1:{server.port}", "accessKey": KEYS.access, "secretKey": KEYS.secret}
     backend = open_backend(f"s3://{BUCKET}/{FOLDER}", secrets)
     until = monotonic() + STORED
-    while sum(entry.size == size for entry in backend.list(folder).entries) < count:
+    while sum(entry.size == size for entry in _entries(backend, folder)) < count:
         assert monotonic() < until, f"{folder}: not stored after {STORED} s"
+        sleep(0.1)
     backend.close()
+
+
+def _entries(backend: Backend, folder: str) -> Iterator[Entry]:
+    rest = ""
+    while True:
+        page = backend.list(folder, rest=rest)
+        yield from page.entries
+        rest = page.rest
+        if not rest:
+            return

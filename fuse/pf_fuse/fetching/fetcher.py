@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pf_backends.entries import Entry
-from pf_backends.errors import unreachable
+from pf_backends.errors import Changed, unreachable
 from pf_fuse.fetching.common import Common, Counts, Source
 from pf_fuse.fetching.memory import Memory
 from pf_fuse.fetching.ordering import Neighbours, Nobody, Order
@@ -121,7 +121,10 @@ class Fetcher:
         return self._common.cache.at_hand(Key(self._common.source.address, entry.path, entry.version), entry.size)
 
     def bring(self, entry: Entry) -> Entry | None:
-        """Fetches a small file, and says what lies there by now; None if that is another one, or it is here already."""
+        """Fetches a small file, and says what lies there by now; None if that is another one, or it is here already.
+
+        Fails if the backend does, so that nobody waits for it twice.
+        """
         if not entry.version or not 0 < entry.size <= self._common.settings.small:
             return None
         reading = self._hold(entry)
@@ -132,6 +135,8 @@ class Fetcher:
             self._let_go(reading)
             return None
         self._work.fetch(fetch)
+        if fetch.error and not isinstance(fetch.error, Changed):
+            raise fetch.error
         return fetch.found
 
     def close(self, reading: Reading) -> None:

@@ -71,11 +71,13 @@ class Wait:
 class Fetch:
     """A request to the backend for some pages of a file."""
 
-    __slots__ = ("ended", "extent", "found", "reading", "started", "waits", "whole")
+    __slots__ = ("ended", "error", "extent", "found", "reading", "started", "waits", "whole")
 
     def __init__(self, reading: Reading, extent: Extent, *, whole: bool) -> None:
         self.reading, self.extent, self.whole = reading, extent, whole
         self.waits: list[Wait] = []
+        self.error: OSError | None = None
+        """Why it failed."""
         self.found: Entry | None = None
         """What lay there when it was fetched, of a whole file."""
         self.started = False

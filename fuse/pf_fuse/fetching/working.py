@@ -172,6 +172,7 @@ class Work:
         with self._common.lock:
             self._common.counts.failures += 1
             fetch.reading.landed(fetch)
+            fetch.error = error
             if isinstance(error, Changed):
                 fetch.reading.error = error
         for wait in fetch.waits:

@@ -48,5 +48,5 @@ class Contents(Protocol):
     def bring(self, entry: Entry) -> Entry | None:
         """Brings a small file here, and says what lies there as the backend tells with its bytes. Blocks.
 
-        None if it is here already or too large, if it is another version by now, or if it cannot be had.
+        None if it is here already or too large, or if it is another version by now.
         """
