@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import struct
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import crc32c
+from isal import isal_zlib
 
 from pf_backends.hdfs.hadoop_pb2 import Checksum
 from pf_backends.wire.messages import Broken
 
 _WIDTH = 4
 _Sum = Callable[[memoryview], int]
-_SUMS: Mapping[int, _Sum] = {1: zlib.crc32, 2: crc32c.crc32c}
+_SUMS: Mapping[int, _Sum] = {1: isal_zlib.crc32, 2: crc32c.crc32c}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import base64
-import zlib
 from collections.abc import Mapping
+
+from isal import isal_zlib
 
 from pf_backends.entries import Entry
 from pf_backends.errors import changed, unreachable
@@ -96,4 +97,4 @@ def _is_whole(answer: Answer) -> bool:
 
 
 def checksum(body: memoryview | bytes) -> str:
-    return base64.b64encode(zlib.crc32(body).to_bytes(4, "big")).decode()
+    return base64.b64encode(isal_zlib.crc32(body).to_bytes(4, "big")).decode()

@@ -162,6 +162,8 @@ class Keeper:
         prepared.wanted = now
         if not prepared.making.done():
             if now - prepared.begun > SLOW:
+                # Others try it anew.
+                self._drop(wanted.name)
                 raise FailedPrecondition(f"{called}: it is not there after {SLOW:.0f} s; see {folder.state / 'log'}")
             raise Unavailable(f"{wanted.remote.filesystem} is being mounted")
         try:
