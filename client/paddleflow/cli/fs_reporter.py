@@ -12,15 +12,16 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paddleflow.config import load_config
-from paddleflow.configured import configured_connection
 from paddleflow.models.mounts import CacheUsage, MountReport
 from paddleflow.mount_usage import usage_of
 from paddleflow.mounted import NotMounted, ask_whoever_serves, is_held
 from paddleflow.problems import Problem
-from paddleflow.sync import PaddleFlow
+
+if TYPE_CHECKING:
+    from paddleflow.sync import PaddleFlow
 
 LOG = "reports.log"
 _AGAIN = 30.0
@@ -76,6 +77,9 @@ def tell(reported: Reported, paddleflow: PaddleFlow) -> None:
 
 def main() -> None:
     """What is to be told stands in the only argument; there is no secret in it."""
+    from paddleflow.configured import configured_connection  # noqa: PLC0415 -- loads gRPC, and the command line has this module too
+    from paddleflow.sync import PaddleFlow  # noqa: PLC0415 -- so does this
+
     reported = Reported(**json.loads(sys.argv[1]))
     # Whoever began it needs not wait, and may have stood in a folder that is to go.
     if os.fork():
