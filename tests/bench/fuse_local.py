@@ -15,6 +15,8 @@ from support.figures import Figure, percentile
 from support.s3_servers import S3Server
 
 KILLS = 20
+APART = 3.0
+"""Seconds."""
 OLD = {"linux": "6.1"}
 """No passthrough: every read asks."""
 
@@ -53,6 +55,8 @@ def killed(server: S3Server, folder: Path) -> list[Figure]:
         for reader in readers:
             reader.start()
         for _ in range(KILLS):
+            # Whoever dies at once is not started again at once.
+            time.sleep(APART)
             product.mount.kill()
         ended.set()
         for reader in readers:
