@@ -67,8 +67,8 @@ Passed = Callable[[JobPoint], None]
 class FailingAdmission(RemoteAdmission):
     """Tells before and after each call of the queue service."""
 
-    def __init__(self, passed: Passed, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, passed: Passed, *given: Any) -> None:
+        super().__init__(*given)
         self._passed = passed
 
     async def submit(self, wishes: Sequence[Wish]) -> Submitted:
@@ -109,8 +109,8 @@ class FailingAdmission(RemoteAdmission):
 class FailingRuntime(LocalRuntime):
     """Tells before and after each call of the runner."""
 
-    def __init__(self, passed: Passed, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, passed: Passed, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
         self._passed = passed
 
     async def start(self, launches: Sequence[Launch]) -> Sequence[Refused]:
