@@ -19,7 +19,9 @@ def place(data: str) -> Place:
     layout = Layout(Path(data), is_default=False)
     own = Endpoint(20000, 20001, layout.socket("fs"))
     entrance = Endpoint(20002, 20003, layout.socket("queue"))
-    return Place(layout, own, {"queue": entrance, "fs": own, "job": own, "pipeline": own}, "postgresql://x", "unix:///x")
+    return Place(
+        layout, own, {"queue": entrance, "fs": own, "job": own, "pipeline": own}, "postgresql://x", "unix:///x"
+    )
 
 
 @pytest.mark.parametrize("data", ["/srv/pf", "/srv/a,b c", f"/srv/{'x' * 100}"])
