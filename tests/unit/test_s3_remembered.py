@@ -33,3 +33,10 @@ def test_what_was_said_before_is_not_read_again() -> None:
         remembered.page(said, reading)
     # The longest unused goes: b made room for cd.
     assert read == [b"a", b"b", b"cd", b"b"]
+
+
+def test_pages_with_nothing_in_them_are_not_kept_for_ever() -> None:
+    remembered = Remembered(3)
+    for number in range(10):
+        remembered.page(f"empty-{number}".encode(), lambda _: Page([], ""))
+    assert len(remembered._pages) == 3  # noqa: SLF001

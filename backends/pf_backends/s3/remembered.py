@@ -14,7 +14,7 @@ from threading import Lock
 from pf_backends.entries import Page
 
 MOST = 20_000
-"""Things in all pages that are remembered; about 400 bytes each."""
+"""Things in all pages that are remembered, about 400 bytes each, and pages: some have nothing in them."""
 
 
 class Remembered:
@@ -43,6 +43,6 @@ class Remembered:
             return
         self._pages[digest] = page
         self._count += len(page.entries)
-        while self._count > self._most:
+        while max(self._count, len(self._pages)) > self._most:
             _, oldest = self._pages.popitem(last=False)
             self._count -= len(oldest.entries)

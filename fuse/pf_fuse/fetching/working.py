@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import time
 from collections.abc import Callable
 from itertools import count
@@ -21,10 +20,6 @@ LONG = 1.0
 """Seconds that somebody may look at memory that others wait for."""
 MOMENT = 0.05
 """Seconds after which somebody who waits for memory looks by himself."""
-
-
-IDLE_SHARE = 4
-"""Of the memory that nobody uses, a large file that was read may take one part in so many."""
 
 
 class Work:
@@ -166,7 +161,7 @@ class Work:
             common.freed.notify()
             common.turns.fed()
         if kept and reading.file.complete:
-            reading.file.recall(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // IDLE_SHARE)
+            reading.file.recall()
 
     def _failed(self, fetch: Fetch, error: OSError) -> None:
         with self._common.lock:

@@ -126,7 +126,7 @@ class PageCache:
             idle = self._idle.pop(name, None)
         if idle:
             self._end(idle)
-        for folder in self._usable():
+        for folder in self.usable:
             with folder.blamed():
                 unlink(folder.file(name))
 
@@ -145,17 +145,17 @@ class PageCache:
 
     def check(self) -> Report:
         """Reads all that is there, and removes what is not as it was written."""
-        return sum((check(folder) for folder in self._usable()), Report())
+        return sum((check(folder) for folder in self.usable), Report())
 
     @property
     def usable(self) -> Sequence[Folder]:
         """Folders whose disks are as they should be."""
-        return self._usable()
+        return [folder for folder in self._folders if folder.usable()]
 
     def clear(self) -> None:
         """Removes all that nobody has open."""
         self._rest()
-        for folder in self._usable():
+        for folder in self.usable:
             with folder.blamed():
                 for each in found(folder):
                     folder.gave(remove(folder, each.name))
@@ -200,12 +200,9 @@ class PageCache:
             if len(self._known) > KNOWN:
                 self._known.popitem(last=False)
 
-    def _usable(self) -> list[Folder]:
-        return [folder for folder in self._folders if folder.usable()]
-
     def _folder(self, name: str) -> Folder | None:
         """The same one each time, as long as it is usable: larger ones have more."""
-        usable = self._usable()
+        usable = self.usable
         return usable[0] if len(usable) == 1 else max(usable, key=lambda folder: _weight(folder, name), default=None)
 
 

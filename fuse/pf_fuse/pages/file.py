@@ -15,6 +15,8 @@ BLOCK = 4096
 """Bytes that disks give out at once."""
 CHECKED_AT_ONCE = 8 * PAGE
 UNSET = -1
+IDLE_SHARE = 4
+"""Of the memory that nobody uses, a large file that was read may take one part in so many."""
 TOUCHED = 1_000_000_000
 """Nanoseconds between two notes of a file's use."""
 
@@ -135,12 +137,12 @@ class CachedFile:
             self._fixed = self.checked and not self.filling
         return self.fd if self._fixed else UNSET
 
-    def recall(self, spare: int) -> None:
-        """Has the kernel read what was written past its memory, as long as so many bytes of that lie idle.
+    def recall(self) -> None:
+        """Has the kernel read what was written past its memory, while much of that lies idle.
 
         Who has read a file reads it again before long, and the kernel goes on with it while nobody waits.
         """
-        if self._stored and self._folder and LARGE <= self.size <= spare:
+        if self._stored and self._folder and self.size >= LARGE and self.size <= _idle_memory() // IDLE_SHARE:
             with self._folder.blamed():
                 os.posix_fadvise(self._stored.descriptor, 0, self.size, os.POSIX_FADV_WILLNEED)
 
@@ -236,6 +238,11 @@ class CachedFile:
             self._there[first:last] = self._checked[first:last] = bytes(last - first)
             if self._stored:
                 self._stored.keep(first, [0] * (last - first))
+
+
+def _idle_memory() -> int:
+    """Bytes that nobody uses, not even the kernel for what it has read."""
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _on_disk(size: int) -> int:
