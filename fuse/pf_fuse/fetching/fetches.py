@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 class Wait:
     """A read of which not all bytes are here."""
 
-    __slots__ = ("_buffer", "answer", "end", "lacks", "path", "start", "until")
+    __slots__ = ("_buffer", "_taking", "answer", "end", "lacks", "path", "start", "until")
 
     def __init__(self, path: str, start: int, end: int, until: float) -> None:
         self.path, self.start, self.end, self.until = path, start, end, until
@@ -26,6 +27,7 @@ class Wait:
         """None when it was given: who looks at memory is to be the only one to hold it."""
         self.lacks: set[Fetch] = set()
         self._buffer: bytearray | None = None
+        self._taking = threading.Lock()
 
     def take(self, begin: int, data: Bytes) -> None:
         """Bytes of the file from an offset on, as far as they are wanted."""
@@ -41,10 +43,12 @@ class Wait:
             part = view[self.start - begin : self.end - begin]
             self._settle(lambda answer: answer.set_result(part))
             return
-        self.take(fetch.extent.start, view)
-        self.lacks.discard(fetch)
-        if not self.lacks:
-            whole = self.bytes
+        # Two that arrive at once would make a buffer each, and what is in one of them would be lost.
+        with self._taking:
+            self.take(fetch.extent.start, view)
+            self.lacks.discard(fetch)
+            last, whole = not self.lacks, self.bytes
+        if last:
             self._settle(lambda answer: answer.set_result(whole))
 
     def failed(self, error: BaseException) -> None:
