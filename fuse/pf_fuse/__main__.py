@@ -1,8 +1,8 @@
 """`pf-fuse`: mounts what the settings say that come in on the standard input, and stays until it is unmounted.
 
 It writes `ready` to the standard output when programs can use the mount. `pf-fuse --background` returns at once: it is
-ready, or has failed, when its standard output ends or says so. `pf-fuse serve` is for itself. With the name of an
-errand it does that, and tells how far it is.
+ready, or has failed, when its standard output ends or says so. With the name of an errand it does that, and tells how
+far it is.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import os
 import sys
 from collections.abc import Sequence
 
-from pf_fuse.app import hold, serve
+from pf_fuse.app import hold
 from pf_fuse.errands import ERRANDS, run
 from pf_fuse.settings import read_settings
 
 USAGE = f"usage: pf-fuse [--background | {' | '.join(ERRANDS)}] < SETTINGS\n"
-_ARGUMENTS: Sequence[list[str]] = ([], ["--background"], ["serve"], *([name] for name in ERRANDS))
+_ARGUMENTS: Sequence[list[str]] = ([], ["--background"], *([name] for name in ERRANDS))
 
 
 def main() -> int:
@@ -35,11 +35,7 @@ def main() -> int:
     try:
         if arguments and arguments[0] in ERRANDS:
             return run(ERRANDS[arguments[0]], told)
-        settings = read_settings(told)
-        if arguments == ["serve"]:
-            serve(settings)
-        else:
-            hold(settings, told)
+        hold(read_settings(told))
     except ValueError as error:
         sys.stderr.write(f"pf-fuse: {error}\n")
         return 2

@@ -18,7 +18,6 @@ from typing import Any
 from pf_backends.port import Backend
 from pf_fuse.compose import compose
 from pf_fuse.control import Control
-from pf_fuse.holder.children import SOCKET_VARIABLE
 from pf_fuse.holder.client import Held, take
 from pf_fuse.holder.holder import Holder
 from pf_fuse.holder.settings import HolderSettings
@@ -43,8 +42,8 @@ READY = b"ready\n"
 """What is written to the standard output when programs can use the mount."""
 
 
-def hold(settings: MountSettings, told: bytes) -> None:
-    """Mounts, and keeps the mount until it is taken away; whoever serves it is told the settings, and started again."""
+def hold(settings: MountSettings) -> None:
+    """Mounts, and keeps the mount until it is taken away; whoever serves it is started again when it dies."""
     settings.state.mkdir(mode=0o700, parents=True, exist_ok=True)
     backend = _opened(settings)
     try:
@@ -59,20 +58,22 @@ def hold(settings: MountSettings, told: bytes) -> None:
     holder = HolderSettings(
         place=str(settings.place),
         socket=str(settings.state / _SOCKET),
-        command=(sys.executable, "-m", "pf_fuse", "serve"),
         source=settings.source,
         read_only=not settings.writable,
         wanted=int(USUAL & ~_LOCKS),
         linux=settings.linux,
     )
-    Holder(holder, told).run()
+    # What is loaded by now, each client has too: none of it needs to be looked through again.
+    gc.collect()
+    gc.freeze()
+    Holder(holder, partial(serve, settings)).run()
 
 
 def serve(settings: MountSettings) -> None:
     """Serves the mount of the holder that has started this process; returns when it is gone."""
     begun = time.monotonic()
     _allow_open_files()
-    held = take(os.environ[SOCKET_VARIABLE])
+    held = take(str(settings.state / _SOCKET))
     backend = _opened(settings)
     threading.Thread(target=_find_out, args=(backend,), name="find-out", daemon=True).start()
     # One that ended before it got so far has left what is written down of an earlier mount.

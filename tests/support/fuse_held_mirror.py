@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pf_fuse.holder.children import SOCKET_VARIABLE
 from pf_fuse.holder.client import take
+from pf_fuse.holder.starting import SOCKET_VARIABLE
 from pf_fuse.kernel.transport import Transport
 from pf_fuse.operations import Answer
 from support.fuse_mirror import Manners, Mirror

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
-import subprocess
+import select
+import signal
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 
 log = logging.getLogger(__name__)
 
-SOCKET_VARIABLE = "PF_FUSE_HOLDER"
-"""In the environment of a client: the path of the holder's socket."""
+Begin = Callable[[], int]
+"""Starts a client; its process. OSError if it cannot be started."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 
 
@@ -35,70 +35,59 @@ class Deaths:
 class Child:
     """One client at a time."""
 
-    def __init__(self, command: Sequence[str], socket_path: str, settled: float, told: bytes = b"") -> None:
-        self._command = command
-        self._told = told
-        """What each gets on its standard input, as it may have secrets."""
+    def __init__(self, begin: Begin | None, settled: float) -> None:
+        self._begin = begin
+        """None: clients come by themselves."""
         self._settled = settled
-        self._socket_path = socket_path
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process = 0
         self._begun = 0.0
         self._deaths = Deaths()
-        self.due: float | None = 0.0 if command else None
+        self.due: float | None = 0.0 if begin else None
         """When one is to be started, by `time.monotonic`; None if that is not to be."""
 
     def needed(self) -> None:
         """One that was not started here is gone."""
-        if self._command and self._process is None and self.due is None:
+        if self._begin and not self._process and self.due is None:
             self.due = time.monotonic()
 
     def start(self) -> int | None:
         """A descriptor that says when it is dead; None if it could not be started."""
         self.due = None
         self._begun = time.monotonic()
-        environment = os.environ | {SOCKET_VARIABLE: self._socket_path}
+        if self._begin is None:
+            return None
         try:
-            with _in_memory(self._told) as told:
-                self._process = subprocess.Popen(self._command, env=environment, stdin=told)
+            self._process = self._begin()
         except OSError as failure:
             log.warning("the client cannot be started: %s", failure)
             self._dead()
             return None
-        return os.pidfd_open(self._process.pid)
+        return os.pidfd_open(self._process)
 
     def reap(self) -> None:
-        if self._process is not None:
-            status = self._process.wait()
-            self._process = None
+        if self._process:
+            status = self._wait()
             log.warning("the client ended with status %d after %.1f s", status, time.monotonic() - self._begun)
             self._dead()
 
     def stop(self, patience: float) -> None:
         """It is not started again; who does not end by itself is asked to, and then killed."""
         self.due = None
-        if self._process is None:
+        if not self._process:
             return
-        for insist in (self._process.terminate, self._process.kill):
-            try:
-                self._process.wait(patience)
-            except subprocess.TimeoutExpired:
-                insist()
-        self._process.wait()
-        self._process = None
+        dead = os.pidfd_open(self._process)
+        for insist in (signal.SIGTERM, signal.SIGKILL):
+            if not select.select([dead], [], [], patience)[0]:
+                os.kill(self._process, insist)
+        os.close(dead)
+        self._wait()
+
+    def _wait(self) -> int:
+        _, status = os.waitpid(self._process, 0)
+        self._process = 0
+        return os.waitstatus_to_exitcode(status)
 
     def _dead(self) -> None:
         now = time.monotonic()
         self._deaths = self._deaths.another(now - self._begun < self._settled)
         self.due = now + self._deaths.pause
-
-
-@contextmanager
-def _in_memory(data: bytes) -> Iterator[int]:
-    """A file with the data that has no name; whoever reads it slowly keeps nobody waiting."""
-    descriptor = os.memfd_create("told")
-    try:
-        os.write(descriptor, data)
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        yield descriptor
-    finally:
-        os.close(descriptor)

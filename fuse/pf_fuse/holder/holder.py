@@ -10,12 +10,13 @@ import signal
 import socket
 import struct
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from pf_fuse.holder.adopting import adopt
-from pf_fuse.holder.children import Child
+from pf_fuse.holder.children import Begin, Child
 from pf_fuse.holder.messages import (
     KEPT,
     Come,
@@ -34,6 +35,7 @@ from pf_fuse.holder.messages import (
 )
 from pf_fuse.holder.registered import RegisteredFiles
 from pf_fuse.holder.settings import HolderSettings
+from pf_fuse.holder.starting import fork, run
 from pf_fuse.kernel.backing import OwnRegistry
 from pf_fuse.kernel.features import LINUX, Feature
 from pf_fuse.kernel.mounting import KIND, begin_mount, close_mount, mounted_at
@@ -53,12 +55,14 @@ PATIENCE = 2.0
 class Holder:
     """One mount. It never looks into it: it would wait for a client that waits for it."""
 
-    def __init__(self, settings: HolderSettings, told: bytes = b"") -> None:
-        """`told`: what clients get on their standard input."""
+    def __init__(self, settings: HolderSettings, serve: Callable[[], None] | None = None) -> None:
+        """`serve`: what clients do that are this process once more; None if they are started by a command."""
         self._settings = settings
         self._selector = selectors.DefaultSelector()
         self._listener = listen(settings.socket, settings.user)
-        self._child = Child(settings.command, settings.socket, settings.settled, told)
+        self._child = Child(self._starting(serve), settings.settled)
+        self._woken = socket.socketpair()
+        """By signals: one end is read, the other is written to."""
         self._client: socket.socket | None = None
         self._next: socket.socket | None = None
         """Who serves as soon as the client is gone."""
@@ -135,6 +139,8 @@ class Holder:
         for one in (self._client, self._next, self._listener):
             if one is not None:
                 one.close()
+        for end in self._woken:
+            end.close()
         self._selector.close()
         with suppress(OSError):
             close_mount(self._settings.path, detach=True)
@@ -240,6 +246,23 @@ class Holder:
 
     # Children and signals.
 
+    def _starting(self, serve: Callable[[], None] | None) -> Begin | None:
+        if serve:
+            return partial(fork, self._let_go, serve)
+        command = self._settings.command
+        return partial(run, command, self._settings.socket) if command else None
+
+    def _let_go(self) -> None:
+        """Closes what a client has from its holder that is this holder's."""
+        for key in self._selector.get_map().values():
+            if isinstance(key.fileobj, socket.socket):
+                key.fileobj.close()
+        if self._next is not None:
+            self._next.close()
+        self._woken[1].close()
+        self._selector.close()
+        os.close(self._device)
+
     def _pause(self) -> float | None:
         """A client says when the mount is gone; without one somebody has to look."""
         due = self._child.due
@@ -265,14 +288,15 @@ class Holder:
         self._child.reap()
 
     def _wake_on_signals(self) -> None:
-        reader, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        signal.set_wakeup_fd(writer)
+        reader, writer = self._woken
+        writer.setblocking(False)
+        signal.set_wakeup_fd(writer.fileno())
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda _number, _frame: None)
         self._selector.register(reader, selectors.EVENT_READ, partial(self._signalled, reader))
 
-    def _signalled(self, reader: int) -> None:
-        os.read(reader, 64)
+    def _signalled(self, reader: socket.socket) -> None:
+        reader.recv(64)
         self._end()
 
 
