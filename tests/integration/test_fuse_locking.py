@@ -172,6 +172,44 @@ os.stat(sys.argv[1])
 """
 
 
+HANDLE = """
+import os, signal, sys
+signal.signal(signal.SIGUSR1, lambda *_: None)
+print("asks", flush=True)
+os.stat(sys.argv[1])
+print("found", flush=True)
+"""
+
+
+async def test_a_signal_that_a_program_handles_is_no_error(
+    mirror_mounts: MirrorMounts, started: list[subprocess.Popen[str]]
+) -> None:
+    mount = mirror_mounts()
+    (mount.root / "slowly-found").write_bytes(b"text")
+    other = program(HANDLE, mount.place / "slowly-found")
+    started.append(other)
+    assert said(other) == "asks"
+    await until(lambda: mount.statistics()["waiting"] == 1)
+    for number in (signal.SIGUSR1, signal.SIGSTOP, signal.SIGCONT):
+        other.send_signal(number)
+    assert said(other) == "found"
+
+
+async def test_a_signal_that_ends_a_program_does_so_after_one_that_it_handles(
+    mirror_mounts: MirrorMounts, started: list[subprocess.Popen[str]]
+) -> None:
+    mount = mirror_mounts(manners={"reach": int(Reach.DIRECT)})
+    (mount.root / "never").write_bytes(bytes(10_000))
+    other = program(HANDLE.replace("os.stat(sys.argv[1])", "open(sys.argv[1], 'rb').read()"), mount.place / "never")
+    started.append(other)
+    await until(lambda: mount.statistics()["waiting"] == 1)
+    other.send_signal(signal.SIGUSR1)
+    with pytest.raises(subprocess.TimeoutExpired):
+        other.wait(0.3)
+    other.send_signal(signal.SIGTERM)
+    assert other.wait(5) == -signal.SIGTERM
+
+
 async def test_what_nobody_waits_for_any_more_is_taken_back(
     mirror_mounts: MirrorMounts, started: list[subprocess.Popen[str]]
 ) -> None:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from pf_fuse.kernel.accesses import Accesses
+from pf_fuse.kernel.dying import Signalled
 from pf_fuse.kernel.figures import Figures
 from pf_fuse.kernel.wire import REPLY, Ask
 from pf_fuse.operations import Bytes
@@ -42,7 +43,7 @@ INTERRUPTIBLE = {
     Ask.READDIR,
     Ask.READDIRPLUS,
 }
-"""What changes nothing may be given up at any time: its answer is taken back when it comes."""
+"""What changes nothing may be given up when the program ends: its answer is taken back when it comes."""
 
 
 def error_number(failure: BaseException) -> int:
@@ -61,6 +62,8 @@ class Parked(Generic[T]):
     future: Future[T]
     encode: Encode[T]
     undo: Undo[T] | None
+    thread: int
+    """Who waits."""
     words: str
     """The request for the log of accesses."""
 
@@ -73,6 +76,7 @@ class Replies:
         self._figures = figures
         self._accesses = accesses
         self._parked: dict[int, Parked[object]] = {}
+        self._signalled = Signalled(self._parked.__contains__, self._abandon)
 
     @property
     def parked(self) -> int:
@@ -99,8 +103,8 @@ class Replies:
             return
         if parked.ask == Ask.SETLKW:
             parked.future.cancel()
-        elif parked.ask in INTERRUPTIBLE and self._parked.pop(unique, None) is not None:
-            self._finish(parked, b"", errno.EINTR)
+        elif parked.ask in INTERRUPTIBLE:
+            self._signalled.note(unique, parked.thread)
 
     def give_up(self) -> None:
         """Nobody waits any more."""
@@ -108,6 +112,12 @@ class Replies:
             parked = self._parked.pop(unique, None)
             if parked is not None and parked.ask == Ask.SETLKW:
                 parked.future.cancel()
+
+    def _abandon(self, unique: int) -> None:
+        """Whoever waits for it ends, and can do so at once."""
+        parked = self._parked.pop(unique, None)
+        if parked is not None:
+            self._finish(parked, b"", errno.EINTR)
 
     def _done(self, parked: Parked[T], future: Future[T]) -> None:
         wanted = self._parked.pop(parked.unique, None) is not None

@@ -359,8 +359,9 @@ class Requests:
 
     def _later(self, future: Future[T], encode: Encode[T], undo: Undo[T] | None = None) -> None:
         length, ask, unique, _ = HEAD.unpack_from(self._buffer)
+        _, _, thread = ASKER.unpack_from(self._buffer, ASKER_AT)
         words = describe(self._view[:length]) if self._logged() else ""
-        self._replies.park(Parked(unique, ask, time.perf_counter_ns(), future, encode, undo, words))
+        self._replies.park(Parked(unique, ask, time.perf_counter_ns(), future, encode, undo, thread, words))
 
     # Answers that came when nobody waited for them any more.
 
