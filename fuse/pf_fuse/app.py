@@ -132,4 +132,10 @@ def _allow_open_files() -> None:
 
 
 def _opened(settings: MountSettings) -> Backend:
-    return opened(settings.url, settings.properties, settings.links, read_only=not settings.writable)
+    return opened(
+        settings.url,
+        settings.properties,
+        settings.links,
+        read_only=not settings.writable,
+        renewal=settings.renewal,
+    )

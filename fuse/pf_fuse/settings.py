@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -32,6 +32,14 @@ class LinkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Relative to the mount."""
     url: str
     properties: Mapping[str, str] = {}
+
+
+class RenewalSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """A program that tells what a filesystem is now, when keys have expired: in JSON, with ``answer`` around it."""
+
+    command: Sequence[str]
+    told: Mapping[str, Any] = {}
+    """What it gets on its standard input, in JSON."""
 
 
 class SourceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -121,6 +129,8 @@ class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     """An older kernel, of which no more is used than it had; empty for this one."""
     source: str = "paddleflow"
     """What `df` shows."""
+    renewal: RenewalSettings | None = None
+    """Where keys come from when those of `properties` have expired; None: from nowhere."""
     metrics: str = ""
     """``[HOST:]PORT`` at which Prometheus may ask; empty: nowhere."""
 

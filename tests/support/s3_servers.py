@@ -24,6 +24,8 @@ from support.repository import ROOT
 from support.servers import wait_until
 
 KEYS = Keys("tester", "not-a-real-secret-of-anybody")
+OTHER_KEYS = Keys("tester-2", "another-secret-of-nobody")
+"""Of the same user, in SeaweedFS."""
 BUCKET, PUBLIC = "tests", "public"
 VERSITYGW = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
 GO = ROOT / ".cache" / "go"
@@ -62,7 +64,7 @@ def seaweed(**more: object) -> S3Server:
     identities = [
         {
             "name": "tester",
-            "credentials": [{"accessKey": KEYS.access, "secretKey": KEYS.secret}],
+            "credentials": [{"accessKey": keys.access, "secretKey": keys.secret} for keys in (KEYS, OTHER_KEYS)],
             "actions": ["Admin", "Read", "Write", "List", "Tagging"],
         },
         {"name": "anonymous", "actions": [f"Read:{PUBLIC}", f"List:{PUBLIC}"]},

@@ -29,7 +29,8 @@ _PASSING_CODES = frozenset(
     )
 )
 _PASSING = frozenset((429, 500, 502, 503, 504))
-EXPIRED = frozenset(("ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"))
+EXPIRED = frozenset(("ExpiredToken", "ExpiredTokenException", "InvalidAccessKeyId", "TokenRefreshRequired"))
+"""Keys that the store knows no more have been replaced."""
 SKEWED = "RequestTimeTooSkewed"
 _BY_CODE: Mapping[str, int] = {
     "AccessDenied": errno.EACCES,

@@ -11,6 +11,7 @@ import click
 from paddleflow.cli.fs_options import FOLDERS, NAME, OWNER, PLACE, SIZE, chosen_size, snapshot_place
 from paddleflow.cli.fs_reporter import Reported, begin
 from paddleflow.cli.verbs import Invocation, Verb, pass_invocation
+from paddleflow.direct.describing import Asks, renewal
 from paddleflow.mounted import unmount
 from paddleflow.mounting import LOG, MountOptions, settings_of, start, state_folder
 from paddleflow.problems import InvalidArgument, Violation
@@ -74,7 +75,9 @@ def mount(
     described = invocation.paddleflow().filesystems.describe_mount(
         name, owner=username, sub_path=sub_path, read_only=options.read_only
     )
-    settings = settings_of(described, place, options, os.environ)
+    config = str(invocation.config.absolute()) if invocation.config else ""
+    asks = Asks(config, name, username, sub_path, options.read_only)
+    settings = {**settings_of(described, place, options, os.environ), "renewal": renewal(asks)}
     start(settings, os.environ)
     log = state_folder(place, os.environ) / LOG
     begin(
@@ -86,7 +89,7 @@ def mount(
             place=str(place),
             state=str(log.parent),
             read_only=settings["readOnly"],
-            config=str(invocation.config.absolute()) if invocation.config else "",
+            config=config,
         ),
         os.environ,
     )

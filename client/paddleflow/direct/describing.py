@@ -10,19 +10,40 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from paddleflow.mounting import MountOptions, source_of
 from paddleflow.problems import Problem, Unavailable, tree
 
+COMMAND = (sys.executable, "-P", "-m", "paddleflow.direct.describing")
+"""A program may stand in a folder of data, whose files are no modules."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asks:
+    """Which filesystem, for whom."""
+
+    config: str
+    """The path of a configuration; empty: the usual one."""
+    name: str
+    owner: str = ""
+    sub_path: str = ""
+    read_only: bool = False
+    cache_folders: Sequence[str] = ()
+    cache_size: int | None = None
+
+
+def renewal(asks: Asks) -> Mapping[str, Any]:
+    """What a mount is told of where keys come from when those that it has have expired."""
+    return {"command": COMMAND, "told": asdict(asks)}
+
 
 def asked(question: Mapping[str, Any]) -> Any:
     """The answer of the process. Raises problems as the service does."""
-    # A program may stand in a folder of data, whose files are no modules.
-    command = [sys.executable, "-P", "-m", "paddleflow.direct.describing"]
-    done = subprocess.run(command, input=json.dumps(question).encode(), capture_output=True, check=False)
+    done = subprocess.run(COMMAND, input=json.dumps(question).encode(), capture_output=True, check=False)
     try:
         answer = json.loads(done.stdout)
     except ValueError:
@@ -52,7 +73,10 @@ def _answer(question: Mapping[str, Any]) -> Any:
         if "name" not in question:
             return [[each.owner, each.name] for each in client.filesystems.list()]
         described = client.filesystems.describe_mount(
-            question["name"], owner=question["owner"], read_only=question["read_only"]
+            question["name"],
+            owner=question["owner"],
+            sub_path=question["sub_path"],
+            read_only=question["read_only"],
         )
     options = MountOptions(
         read_only=question["read_only"],

@@ -10,12 +10,12 @@ import math
 import os
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from paddleflow.config import load_config
-from paddleflow.direct.describing import asked
+from paddleflow.direct.describing import Asks, asked
 from paddleflow.direct.ports import Files, find_opening
 from paddleflow.mounting import make_folders
 from paddleflow.quantity import MEMORY, parse_amount
@@ -102,14 +102,13 @@ class Filesystems:
     def _described(self, name: str) -> Mapping[str, Any]:
         owner, _, short = name.rpartition("@")
         access = self._access
-        described: Mapping[str, Any] = asked(
-            {
-                "config": access.config,
-                "name": short,
-                "owner": owner,
-                "read_only": access.read_only or access.dataset,
-                "cache_folders": [str(Path(folder).absolute()) for folder in access.cache_folders],
-                "cache_size": parse_amount(MEMORY, access.cache_size) if access.cache_size else None,
-            }
+        asks = Asks(
+            access.config,
+            short,
+            owner,
+            read_only=access.read_only or access.dataset,
+            cache_folders=[str(Path(folder).absolute()) for folder in access.cache_folders],
+            cache_size=parse_amount(MEMORY, access.cache_size) if access.cache_size else None,
         )
+        described: Mapping[str, Any] = asked(asdict(asks))
         return described

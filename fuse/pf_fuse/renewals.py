@@ -1,0 +1,73 @@
+"""Keys of a store that hold by now, for those that have expired: a program tells them, as whoever mounted has said."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from pf_backends.s3.settings import Keys
+from pf_fuse.settings import LinkSettings, RenewalSettings
+
+_PATIENCE = 30.0
+"""Seconds for the program."""
+_AGAIN = 10.0
+"""Seconds until it is asked once more: where something is forbidden, new keys are no help."""
+
+log = logging.getLogger(__name__)
+
+
+class _Source(msgspec.Struct, frozen=True):
+    """A filesystem as it is now."""
+
+    properties: Mapping[str, str]
+    links: list[LinkSettings] = []
+
+
+class _Told(msgspec.Struct, frozen=True):
+    answer: _Source
+
+
+class Renewals:
+    """Asks the program. For many threads."""
+
+    def __init__(self, settings: RenewalSettings, clock: Callable[[], float] = time.monotonic) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._keys: Mapping[str, Keys] = {}
+        self._after = 0.0
+
+    def keys(self, path: str, old: Keys) -> Keys:
+        """Of the place that is linked there, empty for the filesystem itself; the old ones if there are no others."""
+        with self._lock:
+            if self._clock() >= self._after:
+                self._keys = self._asked() or self._keys
+                self._after = self._clock() + _AGAIN
+            return self._keys.get(path, old)
+
+    def _asked(self) -> Mapping[str, Keys]:
+        settings = self._settings
+        question = json.dumps(settings.told).encode()
+        try:
+            done = subprocess.run(settings.command, input=question, capture_output=True, timeout=_PATIENCE, check=False)
+            source = msgspec.json.decode(done.stdout, type=_Told).answer
+        except (OSError, subprocess.TimeoutExpired, msgspec.DecodeError) as failure:
+            # What it said may have secrets.
+            log.warning(
+                "the store says that the keys have expired, and nobody tells others: %s", type(failure).__name__
+            )
+            return {}
+        log.info("the store says that the keys have expired; they were asked for anew")
+        places = {"": source.properties} | {link.path: link.properties for link in source.links}
+        return {path: keys_of(properties) for path, properties in places.items()}
+
+
+def keys_of(properties: Mapping[str, str]) -> Keys:
+    """Those of an object store."""
+    return Keys(*(properties.get(name, "") for name in ("accessKey", "secretKey", "sessionToken")))

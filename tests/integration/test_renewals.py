@@ -1,0 +1,104 @@
+"""Keys of a store that expire while it is mounted."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paddleflow.mounting import MountOptions
+from support import fuse_mounts
+from support.command_line import CommandLine
+from support.fault_proxy import Fault, FaultProxy, Kind, fault_proxy
+from support.fs_site import FsSite
+from support.fuse_mounts import detach_below
+from support.mounts import Mount, new_mount
+from support.queue_site import PASSWORD
+from support.s3_servers import BUCKET, KEYS, OTHER_KEYS, S3Server, place_in
+from support.servers import short_folder
+
+pytestmark = pytest.mark.skipif(bool(fuse_mounts.missing()), reason=fuse_mounts.missing())
+WORDS = b"<Error><Code>ExpiredToken</Code><Message>The provided token has expired.</Message></Error>"
+HEAD = b"HTTP/1.1 400 Bad Request\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
+EXPIRED = Fault(Kind.ANSWER, answer=HEAD % len(WORDS) + WORDS)
+TELL = "import json, os, sys; open(sys.argv[1], 'a').write(sys.stdin.read() + '\\n'); print(sys.argv[2])"
+
+
+@pytest.fixture
+def proxy(seaweed_server: S3Server) -> Iterator[FaultProxy]:
+    with fault_proxy(seaweed_server.port) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    folder = short_folder()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    yield folder
+    detach_below(folder)
+
+
+def begin(mount: Mount, server: S3Server, place: Path, answer: Mapping[str, Any]) -> Path:
+    """The file in which it stands what the program was told that tells of keys."""
+    asked = place / "asked"
+    command = [sys.executable, "-c", TELL, str(asked), json.dumps(answer)]
+    renewal = {"command": command, "told": {"name": "data"}}
+    mount.begin(*place_in(server, f"renewed-{place.name}"), MountOptions(more={"renewal": renewal}))
+    return asked
+
+
+def properties(server: S3Server, place: Path) -> dict[str, str]:
+    return {**place_in(server, place.name)[1], "accessKey": OTHER_KEYS.access, "secretKey": OTHER_KEYS.secret}
+
+
+def test_who_reads_and_writes_notices_nothing(seaweed_server: S3Server, proxy: FaultProxy, tmp_path: Path) -> None:
+    behind = replace(seaweed_server, port=proxy.port)
+    answer = {"answer": {"url": "", "properties": properties(behind, tmp_path), "links": [], "cache": {}}}
+    with new_mount() as mount:
+        asked = begin(mount, behind, tmp_path, answer)
+        proxy.next(EXPIRED)
+        (mount.place / "file").write_text("hello")
+        proxy.next(EXPIRED)
+        # The next process begins with the keys that have expired.
+        mount.kill()
+        assert (mount.place / "file").read_text() == "hello"
+        assert sorted(path.name for path in mount.place.iterdir()) == ["file"]
+        assert asked.read_text() == '{"name": "data"}\n' * asked.read_text().count("\n")
+        assert KEYS.secret not in mount.log
+        assert OTHER_KEYS.secret not in mount.log
+
+
+def test_where_nobody_tells_keys_there_is_an_error(seaweed_server: S3Server, proxy: FaultProxy, tmp_path: Path) -> None:
+    with new_mount() as mount:
+        begin(mount, replace(seaweed_server, port=proxy.port), tmp_path, {"problem": "NotFound", "message": "gone"})
+        proxy.always = EXPIRED
+        proxy.next()
+        with pytest.raises(OSError, match=r"Invalid|Permission"):
+            (mount.place / "file").write_text("hello")
+        proxy.always = None
+        (mount.place / "file").write_text("hello")
+
+
+async def test_a_mount_of_the_command_line_asks_the_service(
+    far_site: FsSite, proxy: FaultProxy, home: Path, tmp_path: Path
+) -> None:
+    alice = await far_site.add_user("alice")
+    services = {"fs": far_site.process.address}
+    line = CommandLine.configured(
+        tmp_path, far_site.process.queue.address, user=alice.name, password=PASSWORD, services=services
+    )
+    keys = f"-o accessKey={KEYS.access} -o secretKey={KEYS.secret}"
+    line.output(f"fs create data s3://{BUCKET}/{far_site.tag} -o endpoint=http://127.0.0.1:{proxy.port} {keys}")
+    place = home / "at"
+    place.mkdir()
+    line.output(f"fs mount data {place}")
+    line.output(f"fs update data -o accessKey={OTHER_KEYS.access} -o secretKey={OTHER_KEYS.secret}")
+    proxy.next(EXPIRED)
+    (place / "file").write_text("hello")
+    assert (place / "file").read_text() == "hello"
+    line.output(f"fs umount {place}")
