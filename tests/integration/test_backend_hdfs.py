@@ -247,3 +247,14 @@ def test_copies_are_made_by_the_machines_that_live() -> None:
         backend.close()
     finally:
         server.stop()
+
+
+def test_a_file_grows_in_blocks_of_its_own_size(opened: Open) -> None:
+    small, usual, body = opened(block_size=1 << 20), opened(), some(1_500_000)
+    small.put("a", body)
+    for more in (some(300_000), some(3 << 20)):
+        usual.append("a", more, offset=len(body))
+        body += more
+    assert content(usual, "a") == body
+    told = usual._files().blocks("a", 0, len(body))  # noqa: SLF001
+    assert [located.block.size for located in told.blocks] == [1 << 20] * 4 + [len(body) - (4 << 20)]

@@ -18,7 +18,7 @@ from pf_backends.hdfs.settings import HdfsSettings
 from pf_backends.hdfs.writing import Writer
 from pf_backends.hidden import OWN
 from pf_backends.listings import Listings, descended
-from pf_backends.paths import file_path, folder_path
+from pf_backends.paths import encoded, file_path, folder_path
 from pf_backends.port import ANYTHING, NO_FACTS
 
 _CAPABILITIES = Capabilities(renames=Renames.TREES, appends=True, parts=uploads.PARTS, modes=True, precision=1_000_000)
@@ -49,7 +49,7 @@ class HdfsBackend:
         return self._settings.address
 
     def check(self) -> None:
-        self._files().listing("", "")
+        self._files().listing("", b"")
 
     def close(self) -> None:
         self._listings.close()
@@ -60,16 +60,14 @@ class HdfsBackend:
         return entry_of(path, self._files().found(folder_path(path)))
 
     def list(self, folder: str, *, rest: str = "", limit: int = 1000) -> Page:
-        folder_path(folder)
-        found: list[Entry] = []
-        left = True
-        while left and len(found) < limit:
-            listing = self._files().listing(folder, rest)
-            told = entries_of(folder, listing.entries)[: limit - len(found)]
-            left = bool(listing.left) or len(told) < len(listing.entries)
-            rest = told[-1].name if told else ""
-            found += [entry for entry in told if not entry.name.startswith(OWN)]
-        return Page(found, rest if left else "")
+        files, found = self._files(), list[Entry]()
+        files.where(folder_path(folder))
+        for listing in files.pages(folder, encoded(rest)):
+            told = [entry for entry in entries_of(folder, listing.entries) if not entry.name.startswith(OWN)]
+            found += told
+            if len(found) > limit or (len(found) == limit and listing.left):
+                return Page(found[:limit], found[limit - 1].name)
+        return Page(found)
 
     def walk(self, folder: str, *, rest: str = "", limit: int = 1000) -> Page:
         folder_path(folder)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from google.protobuf.message import Message
 
 from pf_backends.entries import Entry, Kind
-from pf_backends.errors import failure, unsupported
+from pf_backends.errors import failure, unreachable, unsupported
 from pf_backends.hdfs import hadoop_pb2 as hadoop
 from pf_backends.hdfs.names import NameNodes
 from pf_backends.hidden import require_foreign
-from pf_backends.paths import encoded, joined
+from pf_backends.paths import encoded, is_path, joined
 
 M = TypeVar("M", bound=Message)
 _KINDS = {1: Kind.FOLDER, 2: Kind.FILE, 3: Kind.LINK}
@@ -45,9 +45,21 @@ class Files:
             raise failure(errno.ENOENT, path, "there is nothing")
         return status
 
-    def listing(self, path: str, after: str) -> hadoop.GetListing.Listing:
+    def pages(self, path: str, after: bytes) -> Iterator[hadoop.GetListing.Listing]:
+        """All that is in a folder after a name, also in one of PaddleFlow's own. Unreachable if it does not get on."""
+        left = True
+        while left:
+            listing = self.listing(path, after)
+            yield listing
+            last = listing.entries[-1].name if listing.entries else after
+            left = bool(listing.left)
+            if left and last == after:
+                raise unreachable(path, "the name node says that more is in the folder, and does not tell what")
+            after = last
+
+    def listing(self, path: str, after: bytes) -> hadoop.GetListing.Listing:
         """What is in a folder after a name, or some of it."""
-        ask = hadoop.GetListing(path=self.where(path), after=encoded(after), located=False)
+        ask = hadoop.GetListing(path=self.own(path), after=after, located=False)
         reply = self.ask(path, "getListing", ask, hadoop.GetListing.Reply)
         if not reply.HasField("listing"):
             raise failure(errno.ENOENT, path, "there is nothing")
@@ -134,8 +146,21 @@ def is_folder(status: hadoop.Status) -> bool:
 
 
 def entries_of(folder: str, listing: Sequence[hadoop.Status]) -> list[Entry]:
-    """What is told of the things in a folder, the drafts of PaddleFlow among them."""
-    return [entry_of(joined(folder, status.name.decode("utf-8", "replace")), status) for status in listing]
+    """What is told of the things in a folder, the drafts of PaddleFlow among them.
+
+    Nothing is told of what is of an unknown kind, or has a name that nothing can have: it hides no other things.
+    """
+    named = [(name_of(status), status) for status in listing if status.kind in _KINDS]
+    return [entry_of(joined(folder, name), status) for name, status in named if name is not None]
+
+
+def name_of(status: hadoop.Status) -> str | None:
+    """What something is called in its folder; None if it is nothing that could be in one."""
+    try:
+        name = status.name.decode()
+    except UnicodeDecodeError:
+        return None
+    return name if is_path(name) and "/" not in name else None
 
 
 def _require_short(path: str) -> None:

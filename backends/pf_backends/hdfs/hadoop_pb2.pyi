@@ -458,6 +458,7 @@ class Status(_message.Message):
     GROUP_FIELD_NUMBER: _builtins.int
     MODIFIED_FIELD_NUMBER: _builtins.int
     TARGET_FIELD_NUMBER: _builtins.int
+    BLOCK_SIZE_FIELD_NUMBER: _builtins.int
     ID_FIELD_NUMBER: _builtins.int
     kind: _builtins.int
     """1: a folder. 2: a file. 3: a link."""
@@ -473,6 +474,8 @@ class Status(_message.Message):
     """Milliseconds since 1970."""
     target: _builtins.bytes
     """Where a link leads."""
+    block_size: _builtins.int
+    """Bytes of a block of a file."""
     id: _builtins.int
     """Tells it from all others that are or were."""
     @_builtins.property
@@ -490,11 +493,12 @@ class Status(_message.Message):
         group: _builtins.str | None = ...,
         modified: _builtins.int | None = ...,
         target: _builtins.bytes | None = ...,
+        block_size: _builtins.int | None = ...,
         id: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["group", b"group", "id", b"id", "kind", b"kind", "mode", b"mode", "modified", b"modified", "name", b"name", "owner", b"owner", "size", b"size", "target", b"target"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["block_size", b"block_size", "group", b"group", "id", b"id", "kind", b"kind", "mode", b"mode", "modified", b"modified", "name", b"name", "owner", b"owner", "size", b"size", "target", b"target"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["group", b"group", "id", b"id", "kind", b"kind", "mode", b"mode", "modified", b"modified", "name", b"name", "owner", b"owner", "size", b"size", "target", b"target"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["block_size", b"block_size", "group", b"group", "id", b"id", "kind", b"kind", "mode", b"mode", "modified", b"modified", "name", b"name", "owner", b"owner", "size", b"size", "target", b"target"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

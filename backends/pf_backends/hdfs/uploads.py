@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pf_backends.entries import Condition, Entry, Facts, Part, Parts, Upload
 from pf_backends.errors import failure
 from pf_backends.hdfs import hadoop_pb2 as hadoop
-from pf_backends.hdfs.files import Files, entry_of, is_folder
+from pf_backends.hdfs.files import Files, entry_of, is_folder, name_of
 from pf_backends.hdfs.writing import Writer, keep, place, refuse_attributes, require_condition
 from pf_backends.hidden import OWN, own_name
 from pf_backends.paths import joined, parent
@@ -102,26 +102,23 @@ def _below(files: Files, folder: str) -> Iterator[Upload]:
     waiting = [folder]
     while waiting:
         above = waiting.pop()
-        for status in _all(files, above):
-            name = status.name.decode()
+        for name, inner in _all(files, above):
             matched = _ID.fullmatch(name)
             if matched:
                 inside = _all(files, joined(joined(above, name), _NAME))
-                yield from (Upload(joined(above, each.name.decode()), name, int(matched[1], 16)) for each in inside)
-            elif is_folder(status) and not name.startswith(OWN):
+                yield from (Upload(joined(above, target), name, int(matched[1], 16)) for target, _ in inside)
+            elif inner and not name.startswith(OWN):
                 waiting.append(joined(above, name))
 
 
-def _all(files: Files, folder: str) -> Iterator[hadoop.Status]:
-    """All in a folder, also in one of PaddleFlow's own; nothing if it has gone."""
-    after = b""
-    while True:
-        ask = hadoop.GetListing(path=files.own(folder), after=after, located=False)
-        reply = files.ask(folder, "getListing", ask, hadoop.GetListing.Reply)
-        yield from reply.listing.entries
-        if not reply.listing.left:
-            return
-        after = reply.listing.entries[-1].name
+def _all(files: Files, folder: str) -> Iterator[tuple[str, bool]]:
+    """All names in a folder, also in one of PaddleFlow's own, and which are folders; nothing if it has gone."""
+    try:
+        for listing in files.pages(folder, b""):
+            named = ((name_of(status), is_folder(status)) for status in listing.entries)
+            yield from ((name, inner) for name, inner in named if name is not None)
+    except (FileNotFoundError, NotADirectoryError):
+        return
 
 
 def _make(files: Files, upload: Upload, folder: str, *, above: bool) -> None:

@@ -96,7 +96,8 @@ class Writer:
         self, writer: BlockWriter, reply: hadoop.Append.Reply, body: memoryview, files: Files, path: str, offset: int
     ) -> None:
         status = reply.status if reply.HasField("status") else files.found(path)
-        block_size = self._defaults(files).block_size
+        # Name nodes hold on to what a file was made with.
+        block_size = status.block_size or self._defaults(files).block_size
         if reply.HasField("block"):
             end = reply.block.offset + reply.block.block.size
             room = max(0, block_size - reply.block.block.size)
@@ -180,7 +181,7 @@ def rename(files: Files, source: str, target: str, *, replace: bool) -> None:
     try:
         files.rename(source, target, replace=replace, shown=target)
     except Unreachable:
-        if other is not None and is_folder(other) and files.listing(target, "").entries:
+        if other is not None and is_folder(other) and files.listing(target, b"").entries:
             raise failure(errno.ENOTEMPTY, target, "is not empty") from None
         raise
 
