@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from paddleflow.models.mounts import LocalFolder, MountDescription, RemoteFolder
 from paddleflow.problems import FailedPrecondition
@@ -98,10 +99,10 @@ def own_pages(environ: Mapping[str, str]) -> Path:
     return _own(environ) / "pages"
 
 
-def start(settings: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+def start(settings: Mapping[str, Any], environ: Mapping[str, str], *, patience: float | None = None) -> None:
     """Starts a mount that outlives the caller, and returns when it can be used; CannotMount if that fails.
 
-    It gets this environment.
+    It gets this environment. With `patience` it fails after so many seconds; the mount may be there later all the same.
     """
     program = _program()
     state = Path(settings["state"])
@@ -116,6 +117,8 @@ def start(settings: Mapping[str, Any], environ: Mapping[str, str]) -> None:
             _spawn(program, environ, (told, writer, errors.fileno()))
         finally:
             os.close(writer)
+        if not _is_heard(said, patience):
+            raise CannotMount(f"it is not there after {patience or 0:.0f} s; see {log}")
         if said.readline() != READY:
             raise CannotMount(_why(log))
 
@@ -148,6 +151,13 @@ def _spawn(program: str, environ: Mapping[str, str], streams: Sequence[int]) -> 
     actions = [(os.POSIX_SPAWN_DUP2, each, place) for place, each in enumerate(streams)]
     pid = os.posix_spawn(program, [program, "--background"], environ, file_actions=actions, setsid=True)
     os.waitpid(pid, 0)
+
+
+def _is_heard(said: IO[bytes], patience: float | None) -> bool:
+    """Whether there is something to read, or the end, in so many seconds."""
+    saying = select.poll()
+    saying.register(said, select.POLLIN)
+    return bool(saying.poll(None if patience is None else 1000 * patience))
 
 
 def _source(source: LocalFolder | RemoteFolder) -> Mapping[str, Any]:

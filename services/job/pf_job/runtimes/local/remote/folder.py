@@ -98,6 +98,14 @@ class MountFolder:
             time.sleep(LOOK)
         return False
 
+    def answers(self, patience: float) -> bool:
+        """Whether somebody serves the mount, and says so in so many seconds."""
+        try:
+            ask_whoever_serves(self.state, self.place, "stats", patience=patience)
+        except (NotMounted, Unanswered):
+            return False
+        return True
+
     def renew(self) -> None:
         """Whoever comes now sees what the server has now. Raises NotMounted and Unanswered."""
         ask_whoever_serves(self.state, self.place, "renew")

@@ -10,16 +10,18 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from paddleflow.mounted import NotMounted, SlowToAnswer, Unanswered
 from paddleflow.mounting import start
 from paddleflow.problems import FailedPrecondition, Problem, Unavailable
+from pf_job.runtimes.local.remote.apart import apart
 from pf_job.runtimes.local.remote.domain import About, Cache, Wanted, settings_of
 from pf_job.runtimes.local.remote.folder import MountFolder, NoSuchFolder, folders_in, identity_of
 from pf_job.runtimes.local.remote.reporting import Reports, look, tell
@@ -27,10 +29,12 @@ from pf_job.runtimes.port import Mount, RemoteMount
 
 logger = logging.getLogger(__name__)
 
-THREADS = 16
-"""Mounts that are made, asked and taken away at once."""
+AT_ONCE = 4
+"""Replicas that are prepared at once for one mount: where it hangs, so many threads do."""
 SLOW = 120.0
-"""Seconds after which a mount that is not there is told to have failed."""
+"""Seconds after which a mount that is not there is told to have failed, and one that is silent to be lost."""
+LISTEN = 5.0
+"""Seconds between two looks whether whoever is uploading is still there."""
 LOOK = 0.2
 """Seconds until what could not be taken away is tried again by whoever rests."""
 LINGERS = 10.0
@@ -62,7 +66,7 @@ class Keeper:
         self._environ = environ
         self._node = node
         self._reports = reports
-        self._threads = ThreadPoolExecutor(THREADS, "mounts")
+        self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._prepared: dict[str, _Prepared] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self._unsettled: set[str] = set()
@@ -83,7 +87,7 @@ class Keeper:
         called = f"the filesystem {mount.remote.filesystem} cannot be mounted"
         await self._require_made(wanted, folder, called)
         try:
-            return await self._run(lambda: _mount(folder, mount))
+            return await self._in_turn(wanted.name, lambda: _mount(folder, mount))
         except (NotMounted, Unanswered) as problem:
             # Another client follows one that was killed; if none does, the place is mounted anew.
             self._drop(wanted.name)
@@ -99,7 +103,7 @@ class Keeper:
         words = list[str]()
         for folder in [MountFolder(Path(lock).parent) for lock in locks]:
             try:
-                said = await self._run(lambda folder=folder: _settled(folder, self._unsent / replica))  # type: ignore[misc]  # a default binds the folder
+                said = await _heard(folder, partial(_settled, folder, self._unsent / replica))
             except OSError as error:
                 said = f"whether all is uploaded cannot be told: {error}; see {folder.state}"
             words.append(said)
@@ -110,8 +114,9 @@ class Keeper:
         self.made.clear()
         if self._reports is None:
             return
-        for folder in folders_in(self._mounts):
-            if (found := await self._run(lambda folder=folder: look(folder, self._node))) is not None:  # type: ignore[misc]  # a default binds the folder
+        looks = [apart(partial(look, folder, self._node)) for folder in folders_in(self._mounts)]
+        for found in await asyncio.gather(*looks):
+            if found is not None:
                 await tell(self._reports, found)
 
     def sweep(self) -> None:
@@ -146,7 +151,6 @@ class Keeper:
             self._drop(name)
         for task in self._ending:
             task.cancel()
-        self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _folder(self, name: str) -> MountFolder:
         return MountFolder(self._mounts / name)
@@ -155,7 +159,7 @@ class Keeper:
         now = monotonic()
         prepared = self._prepared.get(wanted.name)
         if prepared is None:
-            making = asyncio.create_task(self._run(lambda: self._make(wanted, folder)))
+            making = asyncio.create_task(apart(lambda: self._make(wanted, folder)))
             making.add_done_callback(lambda _: self.made.set())
             prepared = self._prepared[wanted.name] = _Prepared(making, now, now)
             self._unsettled.discard(wanted.name)
@@ -195,7 +199,7 @@ class Keeper:
         held = folder.hold()
         try:
             if not folder.is_served():
-                start(settings_of(wanted, folder.place, folder.state, self._cache), self._environ)
+                start(settings_of(wanted, folder.place, folder.state, self._cache), self._environ, patience=SLOW)
         except BaseException:
             os.close(held)
             raise
@@ -209,7 +213,7 @@ class Keeper:
     async def _end(self, folder: MountFolder, claim: int) -> None:
         try:
             about = folder.about()
-            gone = await self._run(folder.remove)
+            gone = await apart(folder.remove)
             if about is not None and self._reports is not None:
                 await self._reports.end(about, folder.name)
             if not gone:
@@ -221,8 +225,25 @@ class Keeper:
             with suppress(OSError):
                 os.close(claim)
 
-    async def _run(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+    async def _in_turn(self, name: str, work: Callable[[], T]) -> T:
+        """What many may want of a mount."""
+        turn = self._turns.setdefault(name, asyncio.Semaphore(AT_ONCE))
+        async with turn:
+            return await apart(work)
+
+
+async def _heard(folder: MountFolder, work: Callable[[], T]) -> T:
+    """What comes of work that takes long. OSError if whoever serves the mount has been silent for too long."""
+    working, heard = asyncio.create_task(apart(work)), monotonic()
+    try:
+        while not (await asyncio.wait([working], timeout=LISTEN))[0]:
+            if await apart(lambda: folder.answers(LISTEN)):
+                heard = monotonic()
+            elif monotonic() - heard > SLOW:
+                raise OSError(f"whoever serves the mount has said nothing for {SLOW:.0f} s")
+        return working.result()
+    finally:
+        working.cancel()
 
 
 def _let_go(making: asyncio.Task[int]) -> None:
