@@ -7,6 +7,7 @@ Who may read the folder of the mount may ask; that is who mounted it. No answer 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import select
 import socket
@@ -16,6 +17,8 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+log = logging.getLogger(__name__)
+
 SOCKET = "control"
 """The name of the socket in the folder."""
 _LINE_MOST = 1 << 20
@@ -23,6 +26,9 @@ _CALLERS = 64
 """That are answered at once."""
 _PATIENCE = 10.0
 """Seconds that somebody who asks may take to do so."""
+
+_AGAIN = 1.0
+"""Seconds until somebody is listened to again after that could not be done."""
 
 Answer = Mapping[str, Any]
 Answering = Callable[[Answer], Answer | Iterator[Answer]]
@@ -36,6 +42,7 @@ class Control:
         self._path = folder / SOCKET
         self._questions = questions
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._ended = threading.Event()
 
     def begin(self) -> None:
         """Another process may have left its socket."""
@@ -47,6 +54,7 @@ class Control:
         threading.Thread(target=self._serve, name="control", daemon=True).start()
 
     def end(self) -> None:
+        self._ended.set()
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
@@ -58,8 +66,14 @@ class Control:
             places.acquire()
             try:
                 caller, _ = self._socket.accept()
-            except OSError:
-                return
+            except OSError as error:
+                places.release()
+                if self._ended.is_set():
+                    return
+                # As when too many files are open: there may be room again.
+                log.warning("nobody can ask about the mount: %s", error.strerror)
+                self._ended.wait(_AGAIN)
+                continue
             threading.Thread(target=self._speak, args=(caller, places), name="control-answer", daemon=True).start()
 
     def _speak(self, caller: socket.socket, places: threading.BoundedSemaphore) -> None:

@@ -146,7 +146,7 @@ def test_what_is_refused_leaves_nothing(opened: Open) -> None:
     for ask in asks:
         with pytest.raises(OSError, match="f/a"):
             ask()
-    assert [status.name for status in backend._files().listing("f", "").entries] == [b"a"]  # noqa: SLF001
+    assert [status.name for status in backend._files().listing("f", b"").entries] == [b"a"]  # noqa: SLF001
 
 
 def test_bytes_that_changed_on_a_disk_are_not_believed(opened: Open, hdfs_server: HdfsServer) -> None:

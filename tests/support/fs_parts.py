@@ -16,7 +16,7 @@ from pf_fs.mounts.domain import Cache
 from pf_fs.mounts.memory import MemoryMountStore
 from pf_fs.mounts.service import Caches, Reports
 from pf_fs.paths import sub_path
-from pf_fs.ports import Use
+from pf_fs.ports import Use, Uses
 from pf_fs.rules import Rules
 from pf_fs.service import Filesystems, Folders, Grants, Mounts, Naming, Settling, Updates
 from pf_fs.service.filesystems import Draft
@@ -69,7 +69,8 @@ class Users:
 class FsParts:
     """All use cases, over one database."""
 
-    def __init__(self, keys: KeyRing | None = None) -> None:
+    def __init__(self, keys: KeyRing | None = None, uses: Uses | None = None) -> None:
+        self._uses = uses or RemoteUses({}, tuple)
         self.clock, self.servers = ManualClock(), Servers()
         self.database = MemoryDatabase(encode=encode, clock=self.clock)
         self.store, self.link_store, self.mount_store = MemoryFilesystemStore(), MemoryLinkStore(), MemoryMountStore()
@@ -87,7 +88,7 @@ class FsParts:
             naming=naming,
             settling=settling,
             users=users,
-            uses=RemoteUses({}, tuple),
+            uses=self._uses,
         )
         self.updates = Updates(store=self.store, naming=naming, settling=settling, vault=self.vault)
         self.grants = Grants(store=self.store, naming=naming, users=users)

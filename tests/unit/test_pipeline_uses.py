@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pf_pipeline.pipelines.domain import PipelineVersion
-from pf_pipeline.uses.servicer import names_of
+from pf_pipeline.uses.finding import names_of
 
 
 def test_the_filesystems_of_a_pipeline_are_those_of_all_its_steps() -> None:

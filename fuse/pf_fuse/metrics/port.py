@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import socket
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
 from pf_fuse.metrics.exposition import CONTENT
+
+log = logging.getLogger(__name__)
 
 _ADDRESS = re.compile(r"(?:(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):)?(?P<port>[0-9]{1,5})", re.ASCII)
 _LOOPBACK = "127.0.0.1"
 _MOST_PORT = 65_535
 _PATIENCE = 5.0
 """Seconds in which a request must have come, and its answer gone."""
+_AGAIN = 1.0
+"""Seconds until somebody is listened to again after that could not be done."""
 _HEAD_MOST = 8192
 
 
@@ -39,7 +45,13 @@ def serve(listening: socket.socket, metrics: Callable[[], str]) -> None:
 
 def _serve(listening: socket.socket, metrics: Callable[[], str]) -> None:
     while True:
-        caller, _ = listening.accept()
+        try:
+            caller, _ = listening.accept()
+        except OSError as error:
+            # As when too many files are open: there may be room again.
+            log.warning("nobody can ask for metrics: %s", error.strerror)
+            time.sleep(_AGAIN)
+            continue
         # Whoever does not ask properly, or leaves early, gets nothing.
         with caller, suppress(OSError):
             caller.settimeout(_PATIENCE)

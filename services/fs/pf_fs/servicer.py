@@ -114,7 +114,7 @@ class FilesystemServicer(fs_pb2_grpc.FilesystemServiceServicer):
     ) -> fs_pb2.DeleteFilesystemResponse:
         caller = current_call().principal
         target = target_of(caller, request.filesystem)
-        uses = await self._filesystems.uses(target)
+        uses = await self._filesystems.uses(self._database.newest, caller, target)
 
         async def work(change: Change) -> fs_pb2.DeleteFilesystemResponse:
             await self._filesystems.delete(change, caller, target, request.etag, uses)

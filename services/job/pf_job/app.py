@@ -48,7 +48,7 @@ from pf_job.specs.domain import JobSpec
 from pf_job.statistics.postgres import PostgresCardTimeStore
 from pf_job.statistics.service import Meters
 from pf_job.statistics.servicer import StatisticsServicer
-from pf_job.uses.servicer import UseServicer
+from pf_job.uses.finding import JobUses
 from pf_kit.bus.consumer import Consumer
 from pf_kit.bus.source import GrpcEventSource
 from pf_kit.bus.stream import RedisStream, open_redis
@@ -61,6 +61,7 @@ from pf_kit.mutation import Mutations
 from pf_kit.postgres.leases import fence
 from pf_kit.postgres.sweep import Retention
 from pf_kit.server import Service, ServiceServer
+from pf_kit.servicers import UseServicer
 from pf_kit.tls import client_tls
 from pf_kit.tokens import Signer
 from pf_kit.users import RemoteUsers
@@ -145,7 +146,7 @@ def _server(settings: JobSettings, parts: Parts, runtimes: Mapping[str, Runtime]
     server.add(log_pb2_grpc.add_LogServiceServicer_to_server, _log_servicer(parts, service, logs))
     server.add(shard_pb2_grpc.add_ShardServiceServicer_to_server, _shard_servicer(parts, service))
     statistics = _statistics_servicer(parts, service, runtimes)
-    uses = UseServicer(database=service.database, store=parts.store)
+    uses = UseServicer(JobUses(database=service.database, store=parts.store).of)
     server.add(use_pb2_grpc.add_FilesystemUseServiceServicer_to_server, uses)
     server.add(statistics_pb2_grpc.add_StatisticsServiceServicer_to_server, statistics)
     return server

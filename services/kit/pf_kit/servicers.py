@@ -1,12 +1,13 @@
-"""The methods that every service answers alike: what it is, who changed what, and what happened."""
+"""The methods that services answer alike: what they are, who changed what, what happened, what uses filesystems."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from paddleflow.common.v1 import event_pb2, event_pb2_grpc, info_pb2, info_pb2_grpc
+from paddleflow.fs.v1 import use_pb2, use_pb2_grpc
 from paddleflow.problems import InvalidArgument, ResumeTokenExpired, Violation
 from pf_kit.bus.codec import Batch, batch_message, parse_cursor, position_message
 from pf_kit.events import LARGEST, Cursor, Event
@@ -16,6 +17,8 @@ from pf_kit.unit import AuditFilter, AuditRecord, Database, EventLog
 
 DEFAULT_EVENTS = 500
 MAX_EVENTS = 1000
+MOST_USES = 10
+"""Of a filesystem that are named."""
 MAX_BATCH_BYTES = 2 * 1024 * 1024
 """A batch ends here at the latest, so that it is far from the longest message that gRPC takes."""
 
@@ -71,6 +74,26 @@ class EventServicer(event_pb2_grpc.EventServiceServicer):
         self, _request: event_pb2.GetEventHeadRequest, _context: object
     ) -> event_pb2.GetEventHeadResponse:
         return event_pb2.GetEventHeadResponse(head=position_message(self._log.epoch, await self._log.head()))
+
+
+class UseServicer(use_pb2_grpc.FilesystemUseServiceServicer):
+    """Names some of what uses a filesystem."""
+
+    def __init__(self, uses: Callable[[str], AsyncIterator[use_pb2.FilesystemUse]]) -> None:
+        """`uses` finds those of the filesystem with an id."""
+        self._uses = uses
+
+    async def ListFilesystemUses(
+        self, request: use_pb2.ListFilesystemUsesRequest, _context: object
+    ) -> use_pb2.ListFilesystemUsesResponse:
+        if not request.filesystem_id:
+            raise InvalidArgument.of(Violation("filesystem_id", "must be given"))
+        found: list[use_pb2.FilesystemUse] = []
+        async for use in self._uses(request.filesystem_id):
+            found.append(use)
+            if len(found) == MOST_USES:
+                break
+        return use_pb2.ListFilesystemUsesResponse(uses=found)
 
 
 def _place(message: event_pb2.Position) -> Cursor:

@@ -31,6 +31,7 @@ from pf_kit.mutation import Mutations
 from pf_kit.postgres.leases import fence
 from pf_kit.postgres.sweep import Retention
 from pf_kit.server import Service, ServiceServer
+from pf_kit.servicers import UseServicer
 from pf_kit.tls import client_tls
 from pf_kit.users import RemoteUsers
 from pf_pipeline.artifacts.desk import Desk
@@ -90,7 +91,7 @@ from pf_pipeline.tables.parquet import ParquetFile
 from pf_pipeline.tables.runs import NodeRows, RunRows
 from pf_pipeline.tables.service import TableFiles
 from pf_pipeline.tables.store import RowSource
-from pf_pipeline.uses.servicer import UseServicer
+from pf_pipeline.uses.finding import RunUses
 from pf_pipeline.views.drawing import Drawing
 from pf_pipeline.views.explaining import Explaining
 from pf_pipeline.views.foretelling import Foretelling
@@ -277,11 +278,8 @@ def _schedule_servicer(parts: Parts, service: Service) -> ScheduleServicer:
 
 
 def _use_servicer(parts: Parts, service: Service) -> UseServicer:
-    runs, schedules, pipelines = parts.runs, parts.schedules, parts.pipelines
     filesystems = RemoteFilesystems(parts.fs, parts.metadata)
-    return UseServicer(
-        database=service.database, runs=runs, schedules=schedules, pipelines=pipelines, filesystems=filesystems
-    )
+    return UseServicer(RunUses(service.database, parts.runs, parts.schedules, parts.pipelines, filesystems).of)
 
 
 def _artifact_servicer(parts: Parts, service: Service) -> ArtifactServicer:

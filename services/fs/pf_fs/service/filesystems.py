@@ -97,8 +97,15 @@ class Filesystems:
         change.emit(FilesystemChanged(ChangeKind.CREATED, filesystem, version))
         return filesystem
 
-    async def uses(self, filesystem_id: str) -> Sequence[Use] | Problem:
-        """What uses it, to be asked before the change that deletes it, which must not wait for others."""
+    async def uses(self, view: View, caller: Principal, filesystem_id: str) -> Sequence[Use] | Problem:
+        """What uses it, to be asked before the change that deletes it, which must not wait for others.
+
+        Nobody is asked where the caller may not delete it: the change says so, unless it was made before.
+        """
+        try:
+            await self._naming.owned(view, caller, filesystem_id)
+        except Problem as problem:
+            return problem
         return await self._uses.of(filesystem_id)
 
     async def delete(

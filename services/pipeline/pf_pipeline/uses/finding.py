@@ -1,4 +1,4 @@
-"""FilesystemUseService on the wire: which runs and schedules use a filesystem."""
+"""Which runs and schedules use a filesystem."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from paddleflow.fs.v1 import use_pb2 as pb
-from paddleflow.fs.v1 import use_pb2_grpc
-from paddleflow.problems import InvalidArgument, NotFound, PermissionDenied, Violation
+from paddleflow.problems import NotFound, PermissionDenied
 from pf_kit.unit import Database, View
 from pf_pipeline.documents.reading import read
 from pf_pipeline.pipelines.domain import PipelineVersion, number_of
@@ -19,18 +18,15 @@ from pf_pipeline.runs.store import RunStore
 from pf_pipeline.schedules.domain import Schedule, ScheduleFilter, ScheduleState
 from pf_pipeline.schedules.store import ScheduleStore
 
-MOST = 10
-"""That are named."""
 BATCH = 200
 LASTING = ScheduleFilter(states=frozenset({ScheduleState.RUNNING, ScheduleState.PAUSED}))
 
 
-class UseServicer(use_pb2_grpc.FilesystemUseServiceServicer):
+class RunUses:
     """Looks through the runs and schedules that are not over."""
 
     def __init__(
         self,
-        *,
         database: Database,
         runs: RunStore,
         schedules: ScheduleStore,
@@ -43,19 +39,8 @@ class UseServicer(use_pb2_grpc.FilesystemUseServiceServicer):
         self._pipelines = pipelines
         self._filesystems = filesystems
 
-    async def ListFilesystemUses(
-        self, request: pb.ListFilesystemUsesRequest, _context: object
-    ) -> pb.ListFilesystemUsesResponse:
-        if not request.filesystem_id:
-            raise InvalidArgument.of(Violation("filesystem_id", "must be given"))
-        found: list[pb.FilesystemUse] = []
-        async for use in self._uses(self._database.newest, request.filesystem_id):
-            found.append(use)
-            if len(found) == MOST:
-                break
-        return pb.ListFilesystemUsesResponse(uses=found)
-
-    async def _uses(self, view: View, filesystem_id: str) -> AsyncIterator[pb.FilesystemUse]:
+    async def of(self, filesystem_id: str) -> AsyncIterator[pb.FilesystemUse]:
+        view = self._database.newest
         async for run in self._unfinished(view):
             if filesystem_id in run.order.mounts.values():
                 yield pb.FilesystemUse(kind=pb.FILESYSTEM_USER_RUN, id=run.id, owner=run.owner)
