@@ -185,12 +185,12 @@ def test_what_goes_while_it_is_uploaded_does_not_come_back(site: Site, backend: 
 
 
 def test_large_files_are_uploaded_in_parts(site: Site, backend: MemoryBackend) -> None:
+    seen = list[str]()
+    backend.before = lambda operation, _path: seen.append(operation)
     data = os.urandom(1 << 20) * 20
     node = site.create("large")
     for offset in range(0, len(data), 1 << 20):
         site.put(node, data[offset : offset + (1 << 20)], offset)
-    seen = list[str]()
-    backend.before = lambda operation, _path: seen.append(operation)
     site.close(node)
     assert seen.count("send") == 3
     assert backend.fetch("large", limit=1 << 30)[1] == data

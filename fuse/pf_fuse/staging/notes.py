@@ -24,14 +24,19 @@ class Notes(Generic[T]):
     @contextmanager
     def note(self, value: T) -> Iterator[None]:
         """Is there while the block is under way, and left if the process ends within it."""
-        file = self._folder / self._new_name()
-        beside = file.with_suffix(".new")
-        beside.write_bytes(msgspec.msgpack.encode(value))
-        beside.rename(file)
+        file = self.write(value)
         try:
             yield
         finally:
             file.unlink(missing_ok=True)
+
+    def write(self, value: T) -> Path:
+        """A note that is there until its file is removed."""
+        file = self._folder / self._new_name()
+        beside = file.with_suffix(".new")
+        beside.write_bytes(msgspec.msgpack.encode(value))
+        beside.rename(file)
+        return file
 
     def left(self) -> Iterator[tuple[Path, T]]:
         """What is left of processes before. Whoever has dealt with one removes its file."""

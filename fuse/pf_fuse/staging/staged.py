@@ -12,8 +12,10 @@ from typing import Protocol
 
 from pf_backends.entries import Condition, Entry, Facts, Kind
 from pf_backends.port import NO_FACTS
+from pf_fuse.staging.ahead import Ahead
 
 _SECOND = 1_000_000_000
+_ENDLESS = 1 << 63
 
 
 class Known(Protocol):
@@ -54,6 +56,10 @@ class Staged:
     """The time of the version whose place it takes."""
     gate: Lock = field(default_factory=Lock)
     """Held by who writes bytes without the lock of the tree, and while an upload begins."""
+    front: int = 0
+    """Bytes from the beginning that were written in sequence."""
+    ahead: Ahead | None = None
+    """What is sent of it while it is written."""
 
     def entry(self, path: str) -> Entry:
         """What lies at the path for whoever looks from here."""
@@ -89,6 +95,25 @@ class Staged:
         self.made_of = entry.version
         if not self.dirty:
             self.uploaded = entry
+
+    def written(self, start: int, end: int) -> None:
+        """Bytes are others now. The front decides only what is sent early."""
+        if start == self.front:
+            self.front = end
+        if self.ahead:
+            self.ahead.written(start, end, self.front)
+
+    def cut(self, size: int) -> None:
+        """It ends here now, or is longer by zeros."""
+        self.front = min(self.front, size)
+        if self.ahead:
+            self.ahead.written(size, _ENDLESS, self.front)
+
+    def drop_ahead(self) -> None:
+        """What was sent of it while it was written is of no use any more."""
+        if self.ahead:
+            self.ahead.drop()
+            self.ahead = None
 
     @property
     def written_to(self) -> bool:
@@ -127,11 +152,13 @@ class Stage:
 
     def end(self, staged: Staged) -> None:
         """It is needed no more."""
+        staged.drop_ahead()
         os.close(staged.descriptor)
         staged.file.unlink(missing_ok=True)
 
     def keep(self, staged: Staged, folder: Path, name: str) -> Path:
         """What could not be uploaded goes where people find it."""
+        staged.drop_ahead()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         kept = folder / f"{name}.{staged.file.name}"
         staged.file.rename(kept)

@@ -1,20 +1,22 @@
 """Uploading what was written: small files at once, large ones in parts.
 
 A file appears whole or not at all. Of an upload in parts it is written down where it goes on before its first part is
-sent: what was neither finished nor dropped by the end of a process is dropped by the next one.
+sent: what was neither finished nor dropped by the end of a process is dropped by the next one. Of what was sent while
+the file was still written only the rest is sent.
 """
 
 from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Iterator
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, wait
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pf_backends.entries import Condition, Entry, Facts, Part, Parts, Upload
 from pf_backends.port import Backend
+from pf_fuse.staging.ahead import Ahead, Begun
 from pf_fuse.staging.notes import Notes
 
 PUT_MOST = 16 << 20
@@ -32,19 +34,41 @@ class Uploader:
     senders: Executor
     """Sends the parts of a file, several at once."""
 
-    def send(self, path: str, descriptor: int, size: int, facts: Facts, condition: Condition) -> Entry:
+    def ahead(self, descriptor: int, target: Callable[[], tuple[str, Facts]]) -> Ahead | None:
+        """Begins to send a file that is still written; None if it can only be sent as a whole."""
+        parts = self.backend.capabilities.parts
+        if parts is None:
+            return None
+        return Ahead(self.backend, self.notes, self.senders, descriptor, _long(parts), target)
+
+    def send(
+        self,
+        path: str,
+        descriptor: int,
+        size: int,
+        facts: Facts,
+        condition: Condition,
+        ahead: Ahead | None = None,
+    ) -> Entry:
         """The file at the path is what the descriptor's file has, all of it. Blocks."""
         parts = self.backend.capabilities.parts
+        begun = ahead.end() if ahead else None
+        if begun and not (parts and self._goes_on(begun, path, size, facts, parts)):
+            self._drop(begun)
+            begun = None
         if parts is None or size <= PUT_MOST:
             return self.backend.put(path, _mapped(descriptor, 0, size), facts=facts, condition=condition)
-        upload = self.backend.begin(path, facts=facts)
-        with self.notes.note(upload):
-            try:
-                return self._in_parts(upload, descriptor, _pieces(size, parts), condition)
-            except BaseException:
-                with suppress(OSError):
-                    self.backend.drop(upload)
-                raise
+        if begun is None:
+            upload = self.backend.begin(path, facts=facts)
+            begun = Begun(upload, facts, self.notes.write(upload), {}, frozenset())
+        try:
+            return self._in_parts(begun, descriptor, _pieces(size, parts), condition)
+        except BaseException:
+            with suppress(OSError):
+                self.backend.drop(begun.upload)
+            raise
+        finally:
+            begun.note.unlink(missing_ok=True)
 
     def found(self, path: str, descriptor: int, size: int) -> Entry | None:
         """What lies at the path if it has the same bytes. Blocks."""
@@ -61,15 +85,30 @@ class Uploader:
                 self.backend.drop(upload)
                 file.unlink()
 
+    def _goes_on(self, begun: Begun, path: str, size: int, facts: Facts, parts: Parts) -> bool:
+        """True if an upload that was begun while the file was written is the one that is wanted."""
+        if not self.backend.capabilities.modes:
+            # Times of its own are all that others see there.
+            facts = replace(facts, modified=None)
+        fits = PUT_MOST < size <= _long(parts) * parts.count
+        return fits and begun.upload.path == path and begun.facts == facts
+
+    def _drop(self, begun: Begun) -> None:
+        """Nobody finishes it. What cannot be dropped now is dropped by the next process."""
+        wait(begun.sent.values())
+        with suppress(OSError):
+            self.backend.drop(begun.upload)
+            begun.note.unlink(missing_ok=True)
+
     def _in_parts(
-        self, upload: Upload, descriptor: int, pieces: Iterator[tuple[int, int]], condition: Condition
+        self, begun: Begun, descriptor: int, pieces: Iterator[tuple[int, int]], condition: Condition
     ) -> Entry:
         sending = [
-            self.senders.submit(self._send_part, upload, number, descriptor, start, size)
+            self.senders.submit(self._send_part, begun, number, descriptor, start, size)
             for number, (start, size) in enumerate(pieces, 1)
         ]
         try:
-            return self.backend.finish(upload, [each.result() for each in sending], condition=condition)
+            return self.backend.finish(begun.upload, [each.result() for each in sending], condition=condition)
         finally:
             for each in sending:
                 each.cancel()
@@ -82,16 +121,26 @@ class Uploader:
                 return False
         return True
 
-    def _send_part(self, upload: Upload, number: int, descriptor: int, start: int, size: int) -> Part:
-        return self.backend.send(upload, number, _mapped(descriptor, start, size))
+    def _send_part(self, begun: Begun, number: int, descriptor: int, start: int, size: int) -> Part:
+        """Unless it was sent before: then that is waited for, since whichever comes last is what the store keeps."""
+        before = begun.sent.get(number)
+        if before and not before.exception() and number not in begun.stale:
+            return before.result()
+        return self.backend.send(begun.upload, number, _mapped(descriptor, start, size))
 
 
 def _pieces(size: int, parts: Parts) -> Iterator[tuple[int, int]]:
     """Where parts begin, and how long they are: as large as they must be, and as few as there may be."""
-    long = max(parts.least, min(_PART, parts.most), -(-size // parts.count))
+    long = max(_long(parts), -(-size // parts.count))
     long = -(-long // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
     for start in range(0, size, long):
         yield start, min(long, size - start)
+
+
+def _long(parts: Parts) -> int:
+    """Bytes of a part of a file of which nobody knows how large it will be."""
+    long = max(parts.least, min(_PART, parts.most))
+    return -(-long // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
 
 
 def _mapped(descriptor: int, start: int, size: int) -> memoryview:

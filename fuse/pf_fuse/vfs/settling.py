@@ -15,7 +15,7 @@ from pathlib import Path
 from pf_backends.entries import Facts
 from pf_backends.errors import Changed
 from pf_fuse.staging.staged import Staged
-from pf_fuse.staging.uploading import Uploader
+from pf_fuse.staging.uploading import PUT_MOST, Uploader
 from pf_fuse.vfs.bringing import Bringing
 from pf_fuse.vfs.nodes import Node
 from pf_fuse.vfs.sessions import Sessions
@@ -62,6 +62,12 @@ class Settling:
             raise
         staged.upload = None
         done.set_result(None)
+
+    def written(self, node: Node, staged: Staged, start: int, end: int) -> None:
+        """Bytes of the file are others now; what of a large file was written in sequence is sent already."""
+        staged.written(start, end)
+        if staged.front > PUT_MOST and not (staged.ahead or self._times or node.unlinked):
+            staged.ahead = self._uploader.ahead(staged.descriptor, lambda: self._target(node, staged))
 
     def closed(self, node: Node) -> None:
         """Somebody closes it; what was written is needed no more once nobody has it open. Blocks."""
@@ -159,6 +165,9 @@ class Settling:
         except BaseException:
             node.unlinked = False
             raise
+        with self._lock:
+            if node.staged:
+                node.staged.drop_ahead()
 
     def _rested(self, node: Node, until: Future[None]) -> Staged | None:
         while True:
@@ -176,8 +185,9 @@ class Settling:
         staged.facts = facts = self._all_facts(staged.facts, path)
         if self._times:
             facts = replace(facts, modified=staged.modified())
+        ahead, staged.ahead = staged.ahead, None
         try:
-            entry = self._uploader.send(path, staged.descriptor, staged.size, facts, staged.condition)
+            entry = self._uploader.send(path, staged.descriptor, staged.size, facts, staged.condition, ahead)
         except Changed:
             # The process before may have sent it, and was killed before it was told so.
             found = self._uploader.found(path, staged.descriptor, staged.size)
@@ -189,6 +199,12 @@ class Settling:
             node.entry = entry
             if node.folder:
                 self._tree.put(node.folder, node.name, entry)
+
+    def _target(self, node: Node, staged: Staged) -> tuple[str, Facts]:
+        """Where a file that is still written will go, and what it is to keep as far as that is known."""
+        with self._lock:
+            path, facts = node.path, replace(staged.facts, modified=None)
+        return path, self._all_facts(facts, path)
 
     def _all_facts(self, facts: Facts, path: str) -> Facts:
         """With the attributes of the file whose place it takes."""

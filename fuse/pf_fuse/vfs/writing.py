@@ -174,10 +174,12 @@ class Writing:
         staged = self._bringing.begun_anew(node)
         self._touched(node, staged)
         os.ftruncate(staged.descriptor, 0)
+        staged.cut(0)
         self._show(node, staged)
 
     def _written(self, node: Node, staged: Staged, offset: int, data: memoryview | bytes) -> int:
         count = os.pwrite(staged.descriptor, data, offset)
+        self._settling.written(node, staged, offset, offset + count)
         self._show(node, staged)
         return count
 
@@ -214,6 +216,7 @@ class Writing:
 
         def cut(staged: Staged) -> None:
             os.ftruncate(staged.descriptor, size)
+            staged.cut(size)
             self._show(node, staged)
 
         self._changing(node, cut, keep=size)
