@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from pf_backends.entries import Entry, Kind
+from pf_fuse.operations import TOP
+from pf_fuse.staging.staged import Stage
 from pf_fuse.vfs.journal import Closed, Forgotten, Journal
+from pf_fuse.vfs.nodes import Nodes
 
 
 @contextmanager
@@ -42,3 +46,14 @@ def test_records_that_take_the_place_of_others_are_whole(tmp_path: Path) -> None
     journal.replace([Closed(2), Closed(3)])
     journal.put([Closed(4)])
     assert list(Journal(tmp_path / "nodes").read()) == [Closed(2), Closed(3), Closed(4)]
+
+
+def test_what_is_not_known_any_more_is_not_read_by_the_next_process(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "nodes")
+    nodes = Nodes(journal, Stage(tmp_path / "stage", str))
+    for number in range(40_000):
+        node = nodes.enter(nodes[TOP], Entry(f"{number:0200d}", Kind.FILE), 0.0)
+        nodes.tell(node)
+        if gone := nodes.forget(node.id, 1):
+            nodes.clear(gone)
+    assert journal.size < 3 << 20

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
+import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from pf_backends.memory.backend import MemoryBackend
-from support.vfs_site import Site
+from support.vfs_site import PATIENCE, Site
 
 
 @pytest.fixture
@@ -48,6 +51,26 @@ def test_it_waits_for_a_backend_that_does_not_answer(backend: MemoryBackend, tmp
     backend.before = lambda _operation, _path: None
     site.vfs.end()
     assert bytes(backend.fetch("f", limit=10)[1]) == b"some"
+
+
+def test_nobody_waits_until_the_uploads_of_a_killed_process_are_dropped(backend: MemoryBackend, tmp_path: Path) -> None:
+    upload = backend.begin("large")
+    Site(backend, tmp_path).die()
+    (tmp_path / "uploads" / "left").write_bytes(msgspec.msgpack.encode(upload))
+    answers = threading.Event()
+
+    def wait(operation: str, _path: str) -> None:
+        assert operation != "drop" or answers.wait(PATIENCE)
+
+    backend.before = wait
+    site = Site(backend, tmp_path)
+    assert site.names("") == []
+    answers.set()
+    deadline = time.monotonic() + PATIENCE
+    while backend.uploads("") or any((tmp_path / "uploads").iterdir()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    site.die()
 
 
 def test_what_somebody_else_has_replaced_goes_aside(backend: MemoryBackend, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from pf_backends.entries import Condition, Entry, Facts, Part, Parts, Upload
 from pf_backends.port import Backend
@@ -79,11 +80,17 @@ class Uploader:
         return None
 
     def clean(self) -> None:
-        """Drops what processes before have begun. Blocks; what cannot be dropped now is left for the next one."""
+        """Has dropped what processes before have begun; what cannot be dropped now is left for the next one.
+
+        Nobody waits for that: the store may not answer.
+        """
         for file, upload in self.notes.left():
-            with suppress(OSError):
-                self.backend.drop(upload)
-                file.unlink()
+            self.senders.submit(self._drop_left, file, upload)
+
+    def _drop_left(self, file: Path, upload: Upload) -> None:
+        with suppress(OSError):
+            self.backend.drop(upload)
+            file.unlink()
 
     def _goes_on(self, begun: Begun, path: str, size: int, facts: Facts, parts: Parts) -> bool:
         """True if an upload that was begun while the file was written is the one that is wanted."""

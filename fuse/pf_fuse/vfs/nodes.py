@@ -15,8 +15,8 @@ from pf_fuse.vfs.journal import Backed, Closed, Forgotten, Journal, NamedAt, Ope
 from pf_fuse.vfs.listings import Listing
 
 FOREVER = float("inf")
-_JOURNAL = 16 << 20
-"""Bytes of the journal that are never too many."""
+_JOURNAL = 2 << 20
+"""Bytes of the journal that are never too many: programs wait a quarter of a second for whoever reads them."""
 UNKNOWN = 1 << 30
 """Opens of what was open when this process went on with the mount: as many as the kernel knows. It stays open until the
 kernel forgets it, which it does of nothing that is open.
@@ -302,7 +302,7 @@ class Nodes:
     def _rewrite(self) -> None:
         """The journal tells of what is known now, and of nothing that was."""
         self._journal.replace(list(self._records()))
-        self._most = max(_JOURNAL, 4 * self._journal.size)
+        self._most = max(_JOURNAL, 2 * self._journal.size)
 
     def _take(self, record: Record) -> None:
         match record:
