@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import time
@@ -20,6 +21,7 @@ _HOLDER = "holder"
 """The socket of the process that keeps a mount, which ends last."""
 _MOUNTS = Path("/proc/self/mountinfo")
 _PLACE_FIELD = 4
+_ESCAPED = re.compile(r"\\([0-7]{3})")
 _PATIENCE = 10.0
 _LOOK = 0.05
 
@@ -49,9 +51,8 @@ class StillMounted(FailedPrecondition):
 
 
 def mount_of(path: Path, environ: Mapping[str, str]) -> Path | None:
-    """Where a mount of the user's is that a path lies in, if there is one."""
-    whole = Path(os.path.normpath(path.absolute()))
-    return next((place for place in (whole, *whole.parents) if is_served(state_folder(place, environ))), None)
+    """Where a mount of the user's is that a path without links lies in, if there is one."""
+    return next((place for place in (path, *path.parents) if is_served(state_folder(place, environ))), None)
 
 
 def ask(place: Path, environ: Mapping[str, str], question: str) -> Mapping[str, Any]:
@@ -108,9 +109,18 @@ def _take_off(place: Path, *, force: bool) -> None:
 
 def is_mounted(place: Path) -> bool:
     """By the kernel's list: looking there could take for ever."""
-    shown = str(place).replace("\\", r"\134").replace(" ", r"\040").replace("\t", r"\011").replace("\n", r"\012")
-    lines = _MOUNTS.read_text(errors="surrogateescape").splitlines()
-    return any(line.split(" ")[_PLACE_FIELD] == shown for line in lines)
+    return str(place) in mount_points()
+
+
+def mount_points() -> Mapping[str, str]:
+    """Where something is mounted, and of which kind the last one is."""
+    lines = [line.split(" ") for line in _MOUNTS.read_text(errors="surrogateescape").splitlines()]
+    return {_plain(words[_PLACE_FIELD]): words[words.index("-") + 1] for words in lines}
+
+
+def _plain(shown: str) -> str:
+    """A path as it is; the kernel shows some letters by their numbers."""
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 8)), shown)
 
 
 def is_held(state: Path) -> bool:

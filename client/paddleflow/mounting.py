@@ -143,7 +143,8 @@ def run_errand(name: str, told: Mapping[str, Any]) -> Generator[Mapping[str, Any
             failed = doing.wait()
         if failed:
             errors.seek(0)
-            raise CannotMount(_last_words(errors.read().decode(errors="replace")))
+            words = errors.read().decode(errors="replace")
+            raise CannotMount(_last_words(words) if words else f"{PROGRAM} {name} {_end(failed)} before it was done")
 
 
 def _spawn(program: str, environ: Mapping[str, str], streams: Sequence[int]) -> None:
@@ -193,6 +194,10 @@ def _in_memory(data: bytes) -> Iterator[int]:
 
 def _why(log: Path) -> str:
     return _last_words(log.read_text(errors="replace"))
+
+
+def _end(status: int) -> str:
+    return f"ended with status {status}" if status > 0 else f"was killed by signal {-status}"
 
 
 def _last_words(text: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from paddleflow.mount_places import real_place
 from paddleflow.mounted import NotMounted, follow, mount_of
 from paddleflow.mounting import MountOptions, make_folders, run_errand, source_of
 from paddleflow.problems import Unavailable
@@ -69,9 +70,10 @@ def planned(sources: Iterable[str], environ: Mapping[str, str]) -> Mapping[Throu
     """What is to be brought by whom: paths below mounts of the user's, and ``[OWNER/]FSNAME[:PATH]``."""
     plan: dict[Through, list[str]] = {}
     for source in sources:
-        place = mount_of(Path(source), environ)
+        real = real_place(Path(source))
+        place = mount_of(real, environ)
         if place:
-            path = Path(os.path.normpath(Path(source).absolute())).relative_to(place).as_posix()
+            path = real.relative_to(place).as_posix()
             plan.setdefault(Through(place), []).append("" if path == "." else path)
         else:
             remote = _remote(source)

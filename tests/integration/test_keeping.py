@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,10 @@ import pytest
 from click.testing import CliRunner
 
 from paddleflow.cli.app import cli
+from paddleflow.cli.fs_keeping import followed
 from paddleflow.left_behind import clear_away, left_behind
 from paddleflow.mounting import ABOUT, run_errand, state_folders
+from paddleflow.problems import Unavailable
 from pf_backends.local.backend import LocalBackend
 from pf_fuse.pages.cache import CacheSettings, PageCache
 from pf_fuse.pages.evicting import found
@@ -183,3 +185,12 @@ async def test_the_service_says_which_filesystems_there_are(
     assert "1 with" in line.output("fs gc")
     (row,) = json.loads(line.output("fs gc -o json"))
     assert row["files"] == 0
+
+
+@pytest.mark.parametrize("told", [(), ({"over": False, "files": 3},)])
+def test_a_program_that_ends_before_it_is_done_is_told(told: tuple[Mapping[str, Any], ...]) -> None:
+    def reports() -> Generator[Mapping[str, Any], None, None]:
+        yield from told
+
+    with pytest.raises(Unavailable, match="has ended"):
+        followed(reports(), "checked")

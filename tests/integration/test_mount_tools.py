@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from prometheus_client.parser import text_string_to_metric_families
 
 from paddleflow.cli.app import cli
-from paddleflow.mounted import Unanswered, follow
+from paddleflow.mounted import Unanswered, follow, is_mounted
 from paddleflow.mounting import CannotMount, MountOptions
 from support import fuse_mounts
 from support.mounts import Mount, new_mount
@@ -125,3 +125,17 @@ def test_accesses_are_written_down_no_longer_than_somebody_looks(mount: Mount) -
     assert log.exists()
     beats.close()
     wait_until(lambda: not log.exists())
+
+
+def test_a_mount_is_known_by_links_that_lead_to_it(mount: Mount, tmp_path: Path) -> None:
+    (mount.place / "f").write_bytes(b"x" * 1000)
+    (tmp_path / "link").symlink_to(mount.place)
+    (tmp_path / "deep").symlink_to(tmp_path / "link")
+    for words in (("stats", "--once"), ("warmup",)):
+        told = run(mount, *words, str(tmp_path / "deep"))
+        assert told.exit_code == 0, told.output
+    refused = run(mount, "warmup", "--data-cache-path", str(tmp_path), str(tmp_path / "link"))
+    assert refused.exit_code != 0
+    assert "has a cache already" in refused.output
+    assert run(mount, "umount", str(tmp_path / "link")).exit_code == 0
+    assert not is_mounted(mount.place)

@@ -19,7 +19,7 @@ from paddleflow.cli.table import Cell, Table
 from paddleflow.cli.verbs import Invocation, Verb, pass_invocation
 from paddleflow.left_behind import Left, clear_away, left_behind
 from paddleflow.mounting import MountOptions, own_pages, run_errand, source_of
-from paddleflow.problems import FilesystemNotFound, PermissionDenied
+from paddleflow.problems import FilesystemNotFound, PermissionDenied, Unavailable
 from paddleflow.quantity import MEMORY, round_amount
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def fsck(invocation: Invocation, folders: tuple[Path, ...]) -> None:
     uploaded is never touched: it is told where it lies and what to do. The exit status is 1 if there is such, or if
     something was wrong.
     """
-    last = _followed(run_errand("check", {"cache": _cache(folders)}), "checked")
+    last = followed(run_errand("check", {"cache": _cache(folders)}), "checked")
     left = [each for each in left_behind(os.environ) if not each.nothing]
     problems = [f"removed: {each}" for each in last["gone"]] + list(last["troubles"])
     problems += [problem for each in left for problem in each.problems]
@@ -77,7 +77,7 @@ def gc(invocation: Invocation, folders: tuple[Path, ...], cache_size: str, older
         "dryRun": dry_run,
         "uploadsBefore": time.time_ns() - older_than * _HOUR,
     }
-    last = _followed(run_errand("collect", told), "looked at")
+    last = followed(run_errand("collect", told), "looked at")
     empty = [each for each in left_behind(os.environ) if each.nothing and (dry_run or clear_away(each))]
     if invocation.form.structured:
         found = {name: last[name] for name in last if name != "over"}
@@ -111,7 +111,7 @@ def _source(client: PaddleFlow, name: str, owner: str) -> Mapping[str, Any]:
     return source_of(described, MountOptions(), os.environ)
 
 
-def _followed(reports: Generator[Report, None, None], what: str) -> Report:
+def followed(reports: Generator[Report, None, None], what: str) -> Report:
     """The last report; the others show on a terminal how far it is."""
     last: Report = {}
     shown = sys.stderr.isatty()
@@ -119,6 +119,9 @@ def _followed(reports: Generator[Report, None, None], what: str) -> Report:
         for last in reports:
             if shown:
                 click.echo(f"\r{last['files']} files {what}", err=True, nl=bool(last["over"]))
+    if not last.get("over"):
+        so_far = f"after {last['files']} files {what}" if last else "before it told anything"
+        raise Unavailable(f"the program that looks through the cache has ended {so_far}; the same command begins anew")
     return last
 
 

@@ -62,7 +62,6 @@ def mount(
     The mount stays until `paddleflow fs umount PATH`, also when this machine's network does not. What was read is kept
     on the local disk for the next time.
     """
-    place = place.absolute()
     dataset = dataset or bool(snapshot)
     options = MountOptions(
         read_only=read_only or dataset,
@@ -102,7 +101,7 @@ def mount(
 @pass_invocation
 def umount(invocation: Invocation, place: Path, force: bool) -> None:
     """Unmount PATH; returns when all that was written is uploaded."""
-    unmount(place.absolute(), os.environ, force=force)
+    unmount(place, os.environ, force=force)
     invocation.printer.success(f"{place} unmounted")
 
 

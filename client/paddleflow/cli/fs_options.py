@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from paddleflow.cli.completion import complete_filesystem, complete_user
+from paddleflow.mount_places import real_place
 from paddleflow.quantity import MEMORY, parse_amount
 
 OWNER = click.option(
@@ -15,12 +16,14 @@ OWNER = click.option(
 NAME = click.argument("name", metavar="FSNAME", shell_complete=complete_filesystem)
 FOLDERS = click.option(
     "--data-cache-path", "--cache-dir", "folders", multiple=True, type=click.Path(path_type=Path),
-    help="Where to keep what was read; given several times, on several disks.",
+    help="Where to keep what was read; given several times, on several disks. Commands share a cache if all name it.",
 )  # fmt: skip
 SIZE = click.option(
     "--cache-size", default="", help="How much of it, such as 100Gi; else what the disks have room for."
 )
-PLACE = click.argument("place", metavar="PATH", type=click.Path(path_type=Path))
+PLACE = click.argument(
+    "place", metavar="PATH", type=click.Path(path_type=Path), callback=lambda _context, _option, path: real_place(path)
+)
 
 
 def snapshot_place(text: str) -> str:

@@ -36,7 +36,7 @@ def profile(invocation: Invocation, place: Path, seconds: float, most: int, raw:
 
     The mount writes down all accesses meanwhile, which slows it down. What the kernel reads by itself it does not ask.
     """
-    place, printer, found = place.absolute(), invocation.printer, Profile()
+    printer, found = invocation.printer, Profile()
     live = printer.terminal and printer.form is Form.TABLE and not raw
     programs: dict[int, str] = {}
     for lines in _looked(place, seconds):

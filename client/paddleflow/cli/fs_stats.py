@@ -37,7 +37,7 @@ def stats(invocation: Invocation, place: Path, once: bool, every: float, metrics
     On a terminal it is shown as it goes on, until interrupted; elsewhere once, since the mount is served. --output json
     tells all there is.
     """
-    place, printer = place.absolute(), invocation.printer
+    printer = invocation.printer
     if metrics:
         printer.line(str(ask(place, os.environ, "metrics")["text"]).rstrip("\n"))
         return

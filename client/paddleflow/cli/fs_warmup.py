@@ -16,6 +16,7 @@ from paddleflow.cli.fs_options import FOLDERS, SIZE, chosen_size
 from paddleflow.cli.table import Cell, Table
 from paddleflow.cli.verbs import Invocation, Verb, pass_invocation
 from paddleflow.mounting import MountOptions
+from paddleflow.problems import InvalidArgument, Violation
 from paddleflow.quantity import MEMORY, round_amount
 from paddleflow.warming import Reports, Through, Warmth, by_itself, by_mount, followed, planned
 
@@ -34,9 +35,10 @@ def warmup(
 ) -> None:
     """Bring files, and all files of folders, into the cache of this machine.
 
-    Where PATH lies in a mount of yours, its client fetches them; files of FSNAME come without a mount, into the cache
-    that mounts of it will use, or into the one that is named. What is there already is not fetched again: interrupted,
-    the same command goes on where it was.
+    Where PATH lies in a mount of yours, its client fetches them, into the cache of the mount. Files of FSNAME come
+    without a mount, into the cache that is named by --data-cache-path: mount with the same one. If it is not named, it
+    is in both cases the one that was set by `fs createfscache`, or your own. What is there already is not fetched
+    again: interrupted, the same command goes on where it was.
     """
     options = MountOptions(cache_folders=[each.absolute() for each in folders], cache_size=chosen_size(cache_size))
     done = Warmth()
@@ -54,6 +56,9 @@ def _reports(
     invocation: Invocation, through: Through, paths: Sequence[str], options: MountOptions, at_once: int
 ) -> Reports:
     if through.mount:
+        if options.cache_folders or options.cache_size:
+            why = f"{through.mount} has a cache already: leave --data-cache-path and --cache-size away, or name FSNAME"
+            raise InvalidArgument.of(Violation("PATH", why))
         return by_mount(through.mount, os.environ, paths, at_once)
     return by_itself(invocation.paddleflow(), through, paths, options, at_once)
 
