@@ -99,6 +99,8 @@ class Capabilities:
     owners: bool = False
     attributes: bool = False
     """It keeps extended attributes."""
+    byte_names: bool = False
+    """Names may be any bytes, not only text in UTF-8."""
     precision: int = 1_000_000_000
     """Nanoseconds between two times of change that it can tell apart."""
 

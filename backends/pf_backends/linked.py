@@ -229,6 +229,7 @@ def _less(one: Capabilities, other: Capabilities) -> Capabilities:
         modes=one.modes and other.modes,
         owners=one.owners and other.owners,
         attributes=one.attributes and other.attributes,
+        byte_names=one.byte_names and other.byte_names,
         precision=max(one.precision, other.precision),
     )
 

@@ -7,11 +7,11 @@ far it is.
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from collections.abc import Sequence
 
+from pf_fuse import logs
 from pf_fuse.app import hold
 from pf_fuse.errands import ERRANDS, run
 from pf_fuse.settings import read_settings
@@ -22,7 +22,7 @@ _ARGUMENTS: Sequence[list[str]] = ([], ["--background"], *([name] for name in ER
 
 def main() -> int:
     """0 when the mount was taken away, 1 if it could not be made or served, 2 if the settings are wrong."""
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s %(message)s", level=logging.INFO)
+    logs.begin()
     arguments = sys.argv[1:]
     if arguments not in _ARGUMENTS:
         sys.stderr.write(USAGE)

@@ -118,6 +118,5 @@ def _writers(
     renamer.clean()
     bringing = Bringing(tree, sessions)
     settling = Settling(tree, sessions, bringing, uploader, aside=folder / _ASIDE)
-    keeps = backend.capabilities.modes
-    writing = Writing(tree, looking, sessions, bringing, settling, workers, keeps=keeps)
+    writing = Writing(tree, looking, sessions, bringing, settling, workers, can=backend.capabilities)
     return writing, Changing(backend, tree, looking, sessions, keeping, settling, writing, renamer, workers)

@@ -245,3 +245,9 @@ def test_what_is_wrong_is_said_before_anything_is_mounted(seaweed_server: S3Serv
             made.begin(url, properties | {"secretKey": "wrong"})
         with pytest.raises(CannotMount, match=r"(?i)bucket"):
             made.begin("s3://not-there", properties)
+
+
+def test_a_name_that_the_store_cannot_have_is_refused_at_once(mount: Mount) -> None:
+    with pytest.raises(OSError, match="Invalid or incomplete"):
+        os.open(os.fsencode(mount.place) + b"/\xff", os.O_CREAT | os.O_WRONLY)
+    assert not any(mount.place.iterdir())

@@ -147,8 +147,7 @@ class Site:
         if not read_only:
             bringing = Bringing(self.tree, sessions)
             settling = Settling(self.tree, sessions, bringing, uploader, aside=folder / "aside")
-            keeps = backend.capabilities.modes
-            writing = Writing(self.tree, looking, sessions, bringing, settling, self.workers, keeps=keeps)
+            writing = Writing(self.tree, looking, sessions, bringing, settling, self.workers, can=backend.capabilities)
             changing = Changing(
                 backend, self.tree, looking, sessions, keeping, settling, writing, renamer, self.workers
             )

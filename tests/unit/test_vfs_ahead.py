@@ -256,7 +256,7 @@ def test_what_a_killed_process_had_sent_is_dropped_and_what_was_written_is_store
     data = filled(site, node, FIRST + PART)
     wait_until(lambda: watched.sent() == 3)
     site = next_site()
-    assert nothing_is_left(watched, tmp_path)
+    wait_until(lambda: nothing_is_left(watched, tmp_path))
     data += filled(site, node, PART, FIRST + PART)
     site.close(node)
     assert watched.has("f") == data

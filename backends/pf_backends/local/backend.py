@@ -203,6 +203,7 @@ class LocalBackend:
                 modes=True,
                 owners=True,
                 attributes=_keeps_attributes(top),
+                byte_names=True,
                 precision=1,
             )
 

@@ -17,7 +17,7 @@ from pf_backends.sftp.looking import Whereabouts
 from pf_backends.sftp.session import Session
 from pf_backends.sftp.settings import SftpSettings
 
-_CAPABILITIES = Capabilities(renames=Renames.TREES, appends=True, links=True, modes=True, owners=True)
+_CAPABILITIES = Capabilities(renames=Renames.TREES, appends=True, links=True, modes=True, owners=True, byte_names=True)
 
 
 class SftpBackend:

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeVar
 
-from pf_backends.entries import Entry, Facts, Kind
+from pf_backends.entries import Capabilities, Entry, Facts, Kind
 from pf_backends.errors import failure
-from pf_backends.paths import joined
+from pf_backends.paths import encoded, joined
 from pf_fuse.operations import Answer, Caller, Known, Opened
 from pf_fuse.staging.staged import Staged
 from pf_fuse.vfs.bringing import Bringing
@@ -41,7 +41,7 @@ class Writing:
         settling: Settling,
         workers: Executor,
         *,
-        keeps: bool,
+        can: Capabilities,
     ) -> None:
         self._tree = tree
         self._nodes = tree.nodes
@@ -53,8 +53,7 @@ class Writing:
         self.settle = settling.settle
         self.finish = settling.finish
         self._later = workers.submit
-        self._keeps = keeps
-        """True if the backend keeps permissions and owners."""
+        self._can = can
 
     def begin(self) -> None:
         """What was written to a mount before this one nobody closes any more."""
@@ -65,6 +64,9 @@ class Writing:
 
     def create(self, caller: Caller, folder: int, name: bytes, mode: int, flags: int) -> Answer[tuple[Known, Opened]]:
         text = text_of(name)
+        if not self._can.byte_names:
+            # It would be told when the file is closed, and what was written put aside.
+            encoded(text)
         with self._lock:
             above = self._nodes[folder]
             found = self._tree.remembered(above, text)
@@ -146,7 +148,7 @@ class Writing:
 
     def _new(self, caller: Caller, folder: Node, name: str, mode: int, flags: int) -> Node:
         facts = Facts(attributes={})
-        if self._keeps:
+        if self._can.modes:
             facts = replace(facts, mode=mode & 0o7777, owner=(caller.uid, caller.gid))
         entry = Entry(joined(folder.path, name), Kind.FILE)
         node = self._tree.put(folder, name, entry, FOREVER)
