@@ -331,3 +331,26 @@ def test_attributes_of_users_are_kept(site: Site, backend: MemoryBackend) -> Non
     with fails(errno.ENODATA):
         got(site.vfs.removexattr(site.node("f"), b"user.colour"))
     assert backend.fetch("f", limit=10)[1] == b"some"
+
+
+def test_a_folder_that_is_written_to_all_the_time_is_listed_once(
+    site: Site, backend: MemoryBackend, clock: list[float]
+) -> None:
+    lists = 0
+    site.write("known", b"")
+
+    def listed(operation: str, _path: str) -> None:
+        nonlocal lists
+        if operation == "list":
+            lists += 1
+            backend.before = lambda _operation, _path: None
+            site.write("new", b"since it was asked")
+            site.remove("known")
+            backend.before = listed
+
+    backend.before = listed
+    clock[0] += 10
+    assert site.names("") == ["new"]
+    assert site.size("new") == 18
+    assert site.names("") == ["new"]
+    assert lists == 1

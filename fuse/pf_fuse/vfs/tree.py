@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from pf_fuse.vfs.nodes import Node, Nodes
 
 _PAGE = 1000
 _ATTEMPTS = 3
-"""Times that a folder is listed again, because it was changed here meanwhile."""
+"""Times that a folder is listed again, because it was renamed meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,8 @@ class Tree:
         self._known = known
         self._listing: dict[int, Future[Listing | None]] = {}
         """Folders that are being listed."""
+        self._amid: dict[int, set[str]] = {}
+        """Of folders that are being listed: names under which something was changed here since the backend was asked."""
         self._asked: dict[int, tuple[float, int]] = {}
         """Since when, and how often, single names of a folder were asked for."""
         self._habits = Habits()
@@ -221,6 +223,8 @@ class Tree:
 
     def _now_changed(self, folder: Node, name: str) -> float:
         folder.changed = self._monotonic()
+        if (amid := self._amid.get(folder.id)) is not None:
+            amid.add(name)
         if self._backend.capabilities.folders:
             # Its own times are others now.
             folder.until = 0.0
@@ -289,17 +293,21 @@ class Tree:
         while True:
             attempt += 1
             with self.lock:
-                path, begun = folder.path, self._monotonic()
-            entries = self._all(path)
+                path, begun, changed = folder.path, self._monotonic(), set[str]()
+                self._amid[folder.id] = changed
+            try:
+                entries = self._all(path)
+            finally:
+                self._amid.pop(folder.id)
             if entries is None:
                 return None
             with self.lock:
-                listing = self._overlaid(folder, entries, begun + self._freshness.seconds)
-                if folder.changed < begun:
+                listing = self._overlaid(folder, entries, begun + self._freshness.seconds, changed)
+                if folder.path == path:
                     folder.listing = listing
                     return listing
             if attempt == _ATTEMPTS:
-                # Somebody changes it all the time: what was listed is good for this once.
+                # It is renamed all the time: what was listed is good for this once.
                 listing.until = 0.0
                 return listing
 
@@ -315,11 +323,19 @@ class Tree:
             if len(entries) > self._freshness.most:
                 return None
 
-    @staticmethod
-    def _overlaid(folder: Node, entries: Sequence[Entry], until: float) -> Listing:
+    def _overlaid(self, folder: Node, entries: Sequence[Entry], until: float, changed: Collection[str]) -> Listing:
         """With what was changed here since, or is only here so far."""
         listing = Listing(entries, until)
         for node in folder.within():
             if node.until > until:
                 listing.put(node.entry)
+        for name in changed:
+            there = self.nodes.child(folder, name)
+            if there is None:
+                listing.drop(name)
+                continue
+            listing.put(there.entry)
+            if not self.fresh(there):
+                # What became of it the backend alone knows.
+                listing.until = 0.0
         return listing
