@@ -18,6 +18,7 @@ from pf_fuse.settings import MountSettings
 from pf_fuse.snapshots.index import Index
 from pf_fuse.snapshots.loading import INDEX, Snapshot
 from pf_fuse.staging.belonging import belong
+from pf_fuse.staging.handing import Handing
 from pf_fuse.staging.notes import Notes
 from pf_fuse.staging.renaming import Move, Renamer
 from pf_fuse.staging.staged import Stage
@@ -65,13 +66,13 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
     folder = settings.state
     if not resumed:
         belong(folder, backend.address, folder / _ASIDE, new_name)
-    stage = Stage(folder / "stage", new_name)
+    cache = page_cache(settings.cache)
+    workers = ThreadPoolExecutor(_WORKERS, "ask")
+    stage = Stage(folder / "stage", new_name, Handing(cache, backend.address, workers).end)
     nodes = Nodes(Journal(folder / "nodes"), stage, resumed=resumed)
     lasts = _DATASET_LASTS if settings.dataset else settings.lasts
     tree = _tree(backend, settings, nodes, Freshness(lasts, lasts))
-    cache = page_cache(settings.cache)
     fetcher = Fetcher(backend, cache, FetchSettings(memory=settings.cache.memory), tree)
-    workers = ThreadPoolExecutor(_WORKERS, "ask")
     sessions = Sessions(nodes, fetcher)
     look = Look(settings.uid, settings.gid, time.time_ns(), settings.file_mode, settings.folder_mode, settings.owned)
     looking = Looking(tree, workers, look, fetcher, backend.space)

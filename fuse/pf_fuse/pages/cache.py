@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
+from pf_fuse.pages.adopting import adopt
 from pf_fuse.pages.checking import Report, check
 from pf_fuse.pages.evicting import Evictor, found, remove, unlink
 from pf_fuse.pages.file import CachedFile
@@ -102,6 +103,16 @@ class PageCache:
         """True if all of a file is known to be there, and was checked."""
         file = self._files.get(key.name)
         return file is not None and file.size == size and file.checked
+
+    def adopt(self, key: Key, source: str, descriptor: int) -> bool:
+        """Keeps a whole file of the same disk, to which nobody writes any more; false if it cannot, or is here."""
+        name = key.name
+        folder = None if name in self._files else self._folder(name)
+        state = adopt(folder, key, source, descriptor) if folder else None
+        if state:
+            with self._lock:
+                self._know(name, state)
+        return state is not None
 
     def close(self, file: CachedFile) -> None:
         """Whoever opened it needs it no more."""
@@ -194,11 +205,15 @@ class PageCache:
 
     def _end(self, file: CachedFile) -> None:
         state = file.detach()
-        with self._lock:
-            if state:
-                self._known[file.name] = state
-            if len(self._known) > KNOWN:
-                self._known.popitem(last=False)
+        if state:
+            with self._lock:
+                self._know(file.name, state)
+
+    def _know(self, name: str, state: State) -> None:
+        """The caller holds the lock."""
+        self._known[name] = state
+        if len(self._known) > KNOWN:
+            self._known.popitem(last=False)
 
     def _folder(self, name: str) -> Folder | None:
         """The same one each time, as long as it is usable: larger ones have more."""

@@ -85,7 +85,8 @@ class Folder:
         self._unseen = 0
         """Bytes that were written since the disk was asked."""
         self._failed: tuple[float, OSError] | None = None
-        self._attributes = False
+        self.attributes = False
+        """Its files have extended attributes."""
         self.bounds = Bounds(0, 0, 0)
         self._beginning = threading.Lock()
         self._begun = False
@@ -116,20 +117,24 @@ class Folder:
 
     def find(self, name: str, key: Key, size: int) -> Stored | None:
         with self.blamed():
-            return find(self.file(name), key, size, attributes=self._attributes)
+            return find(self.file(name), key, size, attributes=self.attributes)
         return None
 
     def make(self, name: str, key: Key, size: int) -> Stored | None:
         path = self.file(name)
         with self.blamed():
             try:
-                return make(path, key, size, attributes=self._attributes)
+                return make(path, key, size, attributes=self.attributes)
             except FileNotFoundError:
                 # Another thread, or process, may be faster.
                 with contextlib.suppress(FileExistsError):
                     os.mkdir(os.path.dirname(path), PRIVATE)
-                return make(path, key, size, attributes=self._attributes)
+                return make(path, key, size, attributes=self.attributes)
         return None
+
+    def has(self, name: str) -> bool:
+        """True if something is there, whole or not."""
+        return os.path.exists(self.file(name))
 
     def file(self, name: str) -> str:
         return f"{self.path}/{name[:2]}/{name}"
@@ -193,7 +198,7 @@ class Folder:
             raise PermissionError(
                 errno.EPERM, "others can read or write in the cache; make it a folder of mode 0700", self.path
             )
-        self._attributes = _keeps_attributes(self.path)
+        self.attributes = _keeps_attributes(self.path)
         self._look()
 
     def _look(self) -> None:

@@ -129,8 +129,10 @@ class Staged:
 class Stage:
     """The folder where files are that are written."""
 
-    def __init__(self, folder: Path, new_name: Callable[[], str]) -> None:
+    def __init__(self, folder: Path, new_name: Callable[[], str], done: Callable[[Staged], None] | None = None) -> None:
+        """`done`: what becomes of those that are needed no more; None: they are removed."""
         self._folder = folder
+        self._done = done or discard
         self._new_name = new_name
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
@@ -153,8 +155,7 @@ class Stage:
     def end(self, staged: Staged) -> None:
         """It is needed no more."""
         staged.drop_ahead()
-        os.close(staged.descriptor)
-        staged.file.unlink(missing_ok=True)
+        self._done(staged)
 
     def keep(self, staged: Staged, folder: Path, name: str) -> Path:
         """What could not be uploaded goes where people find it."""
@@ -170,3 +171,9 @@ class Stage:
         for file in self._folder.iterdir():
             if file.name not in needed:
                 file.unlink(missing_ok=True)
+
+
+def discard(staged: Staged) -> None:
+    """Nothing is left of it."""
+    os.close(staged.descriptor)
+    staged.file.unlink(missing_ok=True)

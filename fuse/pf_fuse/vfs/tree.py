@@ -81,7 +81,7 @@ class Tree:
         self._listing: dict[int, Future[Listing | None]] = {}
         """Folders that are being listed."""
         self._amid: dict[int, set[str]] = {}
-        """Of folders that are being listed: names under which something was changed here since the backend was asked."""
+        """Of folders that are being listed: names under which something was changed here meanwhile."""
         self._asked: dict[int, tuple[float, int]] = {}
         """Since when, and how often, single names of a folder were asked for."""
         self._habits = Habits()

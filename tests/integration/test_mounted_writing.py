@@ -1,0 +1,69 @@
+"""What is written through whole mounts: where it is afterwards, and what is left of it when their process is killed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from pf_backends.s3.backend import S3Backend
+from support import fuse_mounts
+from support.mounts import Mount, new_mount
+from support.s3_servers import S3Server, place_in
+from support.waiting import wait_until
+
+pytestmark = pytest.mark.skipif(bool(fuse_mounts.missing()), reason=fuse_mounts.missing())
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def store(seaweed_server: S3Server) -> Iterator[S3Backend]:
+    """What is mounted, from the other side."""
+    backend = S3Backend(replace(seaweed_server.settings, prefix="written"))
+    yield backend
+    backend.close()
+
+
+@pytest.fixture
+def mount(seaweed_server: S3Server) -> Iterator[Mount]:
+    with new_mount() as mount:
+        mount.begin(*place_in(seaweed_server, "written"))
+        yield mount
+
+
+def has(store: S3Backend, path: str) -> bytes:
+    into = bytearray(store.stat(path).size)
+    assert store.read(path, 0, memoryview(into)) == len(into)
+    return bytes(into)
+
+
+@pytest.mark.parametrize("size", [100 << 10, 40 * MIB + 5])
+def test_what_was_written_is_read_without_asking_for_it(mount: Mount, store: S3Backend, size: int) -> None:
+    data, file = os.urandom(size), mount.place / f"read-{size}"
+    file.write_bytes(data)
+    wait_until(lambda: not mount.stats()["written"]["stage"]["files"])
+    assert file.read_bytes() == data
+    assert not mount.stats()["fetching"]["counts"]["fetched"]
+    assert has(store, file.name) == data
+    # Changed, it is another version: what the cache has of the one before stays what it was.
+    with file.open("r+b") as again:
+        assert again.read(3) == data[:3]
+        again.seek(0)
+        again.write(b"new")
+    assert file.read_bytes() == b"new" + data[3:]
+    assert has(store, file.name) == b"new" + data[3:]
+
+
+def test_a_large_file_survives_that_its_process_is_killed_while_it_is_written(mount: Mount, store: S3Backend) -> None:
+    data, kills = os.urandom(48 * MIB), (17 * MIB, 33 * MIB)
+    with (mount.place / "killed").open("wb", buffering=0) as file:
+        for offset in range(0, len(data), MIB):
+            if offset in kills:
+                mount.kill()
+            assert file.write(data[offset : offset + MIB]) == MIB
+    mount.kill()
+    assert has(store, "killed") == data
+    assert (mount.place / "killed").read_bytes() == data
+    assert not store.uploads("")
