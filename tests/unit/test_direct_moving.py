@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
+from pf_backends.errors import Unsupported
 from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
 from pf_fuse.direct.files import DirectFiles
 from pf_fuse.direct.known import Known
+from pf_fuse.direct.reading import Content
+from pf_fuse.direct.writing import NewFile
 from pf_fuse.fetching.settings import FetchSettings
 from pf_fuse.pages.cache import CacheSettings, PageCache
 
@@ -56,3 +61,31 @@ def test_what_the_kernel_does_not_read_at_once_is_read_all_the_same(
     assert content.read_into(100, memoryview(into)) == len(into)
     assert into == body[100:]
     content.close()
+
+
+def test_a_copy_that_fails_leaves_nothing_open(files: DirectFiles, backend: MemoryBackend) -> None:
+    """Neither copies by itself, nor has a folder for the copy."""
+    backend.put("f", b"some")
+
+    def refuse(operation: str, path: str) -> None:
+        if operation == "copy":
+            raise Unsupported(errno.ENOTSUP, "not here", path)
+
+    backend.before = refuse
+
+    def refuse_writing(_path: str) -> NewFile:
+        raise PermissionError(errno.EACCES, "not there")
+
+    close, closed = Content.close, list[Content]()
+
+    def closing(content: Content) -> None:
+        closed.append(content)
+        close(content)
+
+    with (
+        patch.object(Content, "close", closing),
+        patch.object(files, "write", refuse_writing),
+        pytest.raises(PermissionError),
+    ):
+        files.copy("f", "folder/f")
+    assert len(closed) == 1

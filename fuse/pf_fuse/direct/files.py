@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any
 
 from pf_backends.entries import Condition, Entry, Kind, Renames
@@ -166,15 +166,14 @@ class DirectFiles:
             self._backend.copy(source, target)
             self.known.changed(target)
             return
-        content, new = self.open(self._backend.stat(source)), self.write(target)
-        try:
-            for start in range(0, content.entry.size, _PIECE):
-                new.write(memoryview(content.read(start, _PIECE)))
-        except BaseException:
-            new.discard()
-            raise
-        finally:
-            content.close()
+        with closing(self.open(self._backend.stat(source))) as content:
+            new = self.write(target)
+            try:
+                for start in range(0, content.entry.size, _PIECE):
+                    new.write(memoryview(content.read(start, _PIECE)))
+            except BaseException:
+                new.discard()
+                raise
         self.commit(new, target)
 
     def end(self) -> None:

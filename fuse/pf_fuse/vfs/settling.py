@@ -71,15 +71,19 @@ class Settling:
 
     def closed(self, node: Node) -> None:
         """Somebody closes it; what was written is needed no more once nobody has it open. Blocks."""
-        try:
-            while True:
-                self._upload_or_keep(node)
+        while True:
+            try:
+                self.settle(node)
+            except BaseException as error:
                 with self._lock:
-                    if node.opens > 1 or not waits(node):
-                        break
-        finally:
+                    self._keep(node, error, others=node.opens - 1)
+                    self._close(node)
+                raise
             with self._lock:
-                self._close(node)
+                if node.opens > 1 or not waits(node):
+                    # Not later: of two who close it at once one is the last.
+                    self._close(node)
+                    return
 
     def closed_at_once(self, node: Node) -> None:
         """The same where nothing waits to be uploaded. The caller holds the lock."""
@@ -88,7 +92,11 @@ class Settling:
     def changed_by_name(self, node: Node) -> None:
         """It was changed, and maybe nobody has it open. Blocks."""
         try:
-            self._upload_or_keep(node)
+            self.settle(node)
+        except OSError as error:
+            with self._lock:
+                self._keep(node, error, others=node.opens)
+            raise
         finally:
             with self._lock:
                 if not node.opens:
@@ -103,7 +111,7 @@ class Settling:
                 logger.warning("not uploaded yet", extra={"path": node.entry.path, "why": str(error)})
                 return
             with self._lock:
-                self._keep(node, error)
+                self._keep(node, error, others=node.opens)
         with self._lock:
             if not node.opens:
                 self._end(node)
@@ -225,17 +233,9 @@ class Settling:
         self._sessions.end(node)
         self._nodes.end(node)
 
-    def _upload_or_keep(self, node: Node) -> None:
-        try:
-            self.settle(node)
-        except OSError as error:
-            with self._lock:
-                self._keep(node, error)
-            raise
-
-    def _keep(self, node: Node, error: OSError) -> None:
-        """What was written and cannot be uploaded, and nobody has open any more, is put aside."""
-        if not node.staged or node.opens > 1:
+    def _keep(self, node: Node, error: BaseException, *, others: int) -> None:
+        """What was written and cannot be uploaded is put aside, unless others have it open, who try it again."""
+        if not waits(node) or not node.staged or others > 0:
             return
         kept = self._nodes.stage.keep(node.staged, self._aside, node.name)
         node.staged, node.until = None, 0.0

@@ -24,6 +24,8 @@ from pf_fuse.vfs.listings import Listing
 from pf_fuse.vfs.nodes import Node, Nodes
 
 _PAGE = 1000
+_MOST_ASKED = 10_000
+"""Folders of which it is counted how many single names were asked for; about 200 bytes each."""
 _ATTEMPTS = 3
 """Times that a folder is listed again, because it was renamed meanwhile."""
 
@@ -248,6 +250,9 @@ class Tree:
             since, times = self._asked.get(folder.id, (now, 0))
             if now - since > self._freshness.seconds:
                 since, times = now, 0
+            if len(self._asked) > _MOST_ASKED:
+                # Who forgets it lists some folder a little later.
+                self._asked.clear()
             self._asked[folder.id] = since, times + 1
             return times >= self._freshness.crowd
 
