@@ -60,23 +60,35 @@ class Bringing:
 
     def before_it_goes(self, node: Node) -> None:
         """Who has open what is removed, or replaced, goes on reading it: the backend will not have it. Blocks."""
-        with self._lock:
-            if not self._would_be_lost(node):
-                return
+        if not self._would_be_lost(node):
+            return
         # Others may have removed it, or it is not to be had: then its readers are told.
         with suppress(OSError):
             self.brought(node)
 
     def _would_be_lost(self, node: Node) -> bool:
-        if node.entry.kind is not Kind.FILE or not node.opens or node.staged or node.backing:
-            return False
-        if not 0 < node.entry.size <= _PARTING:
-            return False
-        return self._sessions.take_up(node).content.whole() is None
+        """Blocks."""
+        with self._lock:
+            if not _is_only_there(node):
+                return False
+            content = self._sessions.borrow(node)
+        with closing(content):
+            # What was not checked yet is read from the disk for that, while others go on.
+            if content.whole() is None:
+                return True
+            with self._lock:
+                return _is_only_there(node) and self._sessions.take_up(node).content.whole() is None
 
     def _begun(self, entry: Entry, made_of: str = "") -> Staged:
         facts = Facts(mode=entry.mode, owner=entry.owner)
         return self._nodes.stage.begin(made_of=made_of, facts=facts, before=entry.modified)
+
+
+def _is_only_there(node: Node) -> bool:
+    """True if somebody reads the file, and as far as the node knows only the backend has it."""
+    if node.entry.kind is not Kind.FILE or not node.opens or node.staged or node.backing:
+        return False
+    return 0 < node.entry.size <= _PARTING
 
 
 def _fill(staged: Staged, entry: Entry, content: Content, size: int) -> None:
