@@ -6,7 +6,7 @@ import errno
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ from pf_backends.local.backend import LocalBackend
 from pf_backends.memory.backend import EVERYTHING, LIKE_OBJECTS, MemoryBackend
 from pf_backends.port import Backend
 from pf_fuse.operations import TOP, Changes
-from support.vfs_site import ME, Site, StraightContent, fails, got
+from support.vfs_site import ME, Site, fails, got
 
 
 @pytest.fixture(params=[EVERYTHING, LIKE_OBJECTS], ids=["folders", "objects"])
@@ -394,26 +394,3 @@ def test_what_is_left_of_an_upload_that_had_ended_hides_nothing(
     assert heir.read("f") == b"of somebody else"
     assert not list((tmp_path / "stage").iterdir())
     heir.die()
-
-
-def test_others_go_on_while_it_is_looked_whether_what_goes_is_here(
-    site: Site, backend: MemoryBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    backend.put("f", b"some")
-    node = site.open("f")
-    free = list[bool]()
-
-    def go_on() -> bool:
-        if not site.tree.lock.acquire(timeout=0.5):
-            return False
-        site.tree.lock.release()
-        return True
-
-    def whole(_content: StraightContent) -> None:
-        with ThreadPoolExecutor(1) as other:
-            free.append(other.submit(go_on).result())
-
-    monkeypatch.setattr(StraightContent, "whole", whole)
-    site.remove("f")
-    assert free == [True]
-    assert site.bytes_of(node) == b"some"

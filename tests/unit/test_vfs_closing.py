@@ -1,0 +1,123 @@
+"""What becomes of files that several have open when they cannot be uploaded, and what is counted meanwhile."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
+from pf_fuse.vfs import tree
+from support.vfs_site import Site, StraightContent, got
+from support.waiting import wait_until
+
+
+@pytest.fixture
+def backend() -> MemoryBackend:
+    return MemoryBackend(capabilities=LIKE_OBJECTS)
+
+
+@pytest.fixture
+def site(backend: MemoryBackend, tmp_path: Path) -> Iterator[Site]:
+    site = Site(backend, tmp_path)
+    yield site
+    site.die()
+
+
+class Polite:
+    """A lock whose holder lets others take it next."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+        time.sleep(0.005)
+
+
+def test_what_two_close_at_once_and_cannot_be_uploaded_is_put_aside(
+    backend: MemoryBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree, "RLock", Polite)
+    site = Site(backend, tmp_path)
+    node = site.create("new")
+    assert site.open("new", os.O_RDWR) == node
+    site.put(node, b"some")
+    staged = site.nodes[node].staged
+    assert staged
+
+    def fail_when_both_wait(operation: str, _path: str) -> None:
+        if operation == "put":
+            upload = staged.upload
+            wait_until(lambda: upload is None or bool(upload._condition._waiters))  # type: ignore[attr-defined]  # noqa: SLF001
+            raise OSError(errno.EIO, "the wire is cut")
+
+    backend.before = fail_when_both_wait
+    with ThreadPoolExecutor(2) as closers:
+        closing = [closers.submit(lambda: got(site.vfs.release(node, 0, 1))) for _ in range(2)]
+    assert all(each.exception() for each in closing)
+    (kept,) = (tmp_path / "aside").iterdir()
+    assert kept.read_bytes() == b"some"
+
+
+def test_what_is_changed_by_name_and_cannot_be_uploaded_stays_with_who_has_it_open(
+    site: Site, backend: MemoryBackend, tmp_path: Path
+) -> None:
+    node = site.create("new", os.O_RDWR)
+    site.put(node, b"some")
+
+    def fail(operation: str, _path: str) -> None:
+        if operation == "put":
+            raise OSError(errno.EIO, "the wire is cut")
+
+    backend.before = fail
+    with suppress(OSError):
+        site.truncate("new", 2)
+    assert not (tmp_path / "aside").exists()
+    backend.before = lambda *_: None
+    site.close(node)
+    assert backend.fetch("new", limit=10)[1] == b"so"
+
+
+def test_folders_of_which_names_were_asked_are_not_counted_for_ever(
+    site: Site, backend: MemoryBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree, "_MOST_ASKED", 5)
+    paths = [f"d{number}/f" for number in range(20)]
+    for path in paths:
+        backend.put(path, b"")
+    assert [site.size(path) for path in paths] == [0] * 20
+    assert len(site.tree._asked) <= 6  # noqa: SLF001
+
+
+def test_others_go_on_while_it_is_looked_whether_what_goes_is_here(
+    site: Site, backend: MemoryBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend.put("f", b"some")
+    node = site.open("f")
+    free = list[bool]()
+
+    def go_on() -> bool:
+        if not site.tree.lock.acquire(timeout=0.5):
+            return False
+        site.tree.lock.release()
+        return True
+
+    def whole(_content: StraightContent) -> None:
+        with ThreadPoolExecutor(1) as other:
+            free.append(other.submit(go_on).result())
+
+    monkeypatch.setattr(StraightContent, "whole", whole)
+    site.remove("f")
+    assert free == [True]
+    assert site.bytes_of(node) == b"some"
