@@ -7,13 +7,34 @@ the adapter's business.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+import socket
+from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
 from pf_backends.entries import Capabilities, Condition, Entry, Facts, Page, Part, Space, Upload
 
 ANYTHING = Condition()
 NO_FACTS = Facts()
+
+
+class Wholes(Protocol):
+    """Small files of a backend, for one thread that asks for many at once over connections that it keeps itself."""
+
+    def dialled(self) -> socket.socket:
+        """A connection over which one request of HTTP/1.1 goes after another. Unreachable, or PermissionError."""
+
+    def request(self, path: str) -> bytes:
+        """What asks for a file now."""
+
+    def entry(self, path: str, headers: Mapping[str, str], body: memoryview) -> Entry | None:
+        """What an answer of 200 tells; None if what came is not what was stored."""
+
+
+@runtime_checkable
+class Swift(Protocol):
+    """A backend that has such files."""
+
+    def wholes(self) -> Wholes: ...
 
 
 class Backend(Protocol):

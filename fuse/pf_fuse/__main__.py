@@ -1,23 +1,25 @@
 """`pf-fuse`: mounts what the settings say that come in on the standard input, and stays until it is unmounted.
 
 It writes `ready` to the standard output when programs can use the mount. `pf-fuse --background` returns at once: it is
-ready, or has failed, when its standard output ends or says so. With the name of an errand it does that, and tells how
-far it is.
+ready, or has failed, when its standard output ends or says so. `pf-fuse carry` is for itself. With the name of an errand
+it does that, and tells how far it is.
 """
 
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from collections.abc import Sequence
 
 from pf_fuse import logs
 from pf_fuse.app import hold
 from pf_fuse.errands import ERRANDS, run
+from pf_fuse.porters.porter import carry
 from pf_fuse.settings import read_settings
 
 USAGE = f"usage: pf-fuse [--background | {' | '.join(ERRANDS)}] < SETTINGS\n"
-_ARGUMENTS: Sequence[list[str]] = ([], ["--background"], *([name] for name in ERRANDS))
+_ARGUMENTS: Sequence[list[str]] = ([], ["--background"], ["carry"], *([name] for name in ERRANDS))
 
 
 def main() -> int:
@@ -31,6 +33,9 @@ def main() -> int:
         os._exit(0)
     # Whoever began it may unmount or remove the folder it stood in.
     os.chdir("/")
+    if arguments == ["carry"]:
+        carry(socket.socket(fileno=sys.stdin.fileno()))
+        return 0
     told = sys.stdin.buffer.read()
     try:
         if arguments and arguments[0] in ERRANDS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,8 @@ from pf_fuse.fetching.fetcher import Fetcher
 from pf_fuse.fetching.settings import FetchSettings
 from pf_fuse.opening import page_cache
 from pf_fuse.pages.cache import PageCache
-from pf_fuse.settings import MountSettings
+from pf_fuse.porters.team import Team
+from pf_fuse.settings import CarrySettings, MountSettings, SourceSettings
 from pf_fuse.snapshots.index import Index
 from pf_fuse.snapshots.loading import INDEX, Snapshot
 from pf_fuse.staging.belonging import belong
@@ -42,8 +44,12 @@ _WORKERS = 32
 """Questions to the backend at once."""
 _SENDERS = 8
 """Parts of files that are uploaded at once, and files of a folder that are copied at once."""
+_PORTERS = 4
+"""Processes that fetch small files, where nobody has said how many."""
 _ASIDE = "aside"
 """Of the folder of a mount: what could not be uploaded."""
+_LASTING = 30.0
+"""Seconds; what lasts so long is still true when a file that was fetched early is opened."""
 _DATASET_LASTS = 86_400.0
 """Seconds for which what lies in a dataset is taken for true."""
 
@@ -72,7 +78,9 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
     nodes = Nodes(Journal(folder / "nodes"), stage, resumed=resumed)
     lasts = _DATASET_LASTS if settings.dataset else settings.lasts
     tree = _tree(backend, settings, nodes, Freshness(lasts, lasts))
-    fetcher = Fetcher(backend, cache, FetchSettings(memory=settings.cache.memory), tree)
+    fetching = FetchSettings(memory=settings.cache.memory)
+    team = _team(settings, backend, cache, fetching.deadline)
+    fetcher = Fetcher(backend, cache, fetching, tree, team, lasting=lasts >= _LASTING)
     sessions = Sessions(nodes, fetcher)
     look = Look(settings.uid, settings.gid, time.time_ns(), settings.file_mode, settings.folder_mode, settings.owned)
     looking = Looking(tree, workers, look, fetcher, backend.space)
@@ -99,6 +107,16 @@ def _tree(backend: Backend, settings: MountSettings, nodes: Nodes, freshness: Fr
         return Tree(backend, nodes, freshness, time.monotonic)
     index = Index(settings.state / INDEX)
     return Tree(Snapshot(index, backend.capabilities), nodes, freshness, time.monotonic, index.find)
+
+
+def _team(settings: MountSettings, backend: Backend, cache: PageCache, deadline: float) -> Team | None:
+    """Who brings small files, if each of them has to come from another machine."""
+    usual = min(_PORTERS, (os.cpu_count() or 2) // 2)
+    most = usual if settings.porters is None else settings.porters
+    if settings.url.startswith("local:") or not most:
+        return None
+    source = SourceSettings(settings.url, settings.cache, settings.properties, settings.links, read_only=True)
+    return Team(CarrySettings(source, settings.renewal), backend.address, cache, most, deadline)
 
 
 def _settled(_node: Node) -> None:

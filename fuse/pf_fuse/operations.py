@@ -11,7 +11,7 @@ what each means. Nodes are given out once for each thing and for as long as the 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import IntFlag
@@ -147,6 +147,12 @@ class Kernel(Protocol):
 
     def forget_name(self, folder: int, name: bytes) -> None:
         """What the kernel knows of a name is not right any more."""
+
+    def watch(self, descriptor: int, heard: Callable[[], None]) -> None:
+        """Calls it whenever something is to be read there, and once before: by the thread that asks the operations."""
+
+    def unwatch(self, descriptor: int) -> None:
+        """To be called by that thread."""
 
     def settle(self) -> None:
         """Returns when the kernel has heard all this. Not to be called where it is answered."""

@@ -13,6 +13,7 @@ from pf_fuse.kernel.features import LINUX
 S = TypeVar("S")
 
 GIB = 1 << 30
+MOST_PORTERS = 64
 
 
 class CacheSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -52,6 +53,13 @@ class SourceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, re
     """Of the backend, with its secrets."""
     links: Sequence[LinkSettings] = ()
     read_only: bool = False
+
+
+class CarrySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """What is to be brought into a cache as it is ordered."""
+
+    source: SourceSettings
+    renewal: RenewalSettings | None = None
 
 
 class WarmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -125,6 +133,8 @@ class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     """All things are theirs, also where the backend keeps owners: who may do what, its server decides."""
     file_mode: int = 0o644
     folder_mode: int = 0o755
+    porters: int | None = None
+    """Processes that fetch small files beside the one that serves the mount; None: by the processors of the machine."""
     linux: str = ""
     """An older kernel, of which no more is used than it had; empty for this one."""
     source: str = "paddleflow"
@@ -148,6 +158,8 @@ class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
             raise ValueError("snapshot: only a dataset is mounted as it was")
         if self.linux and self.linux not in LINUX:
             raise ValueError(f"linux: one of {', '.join(LINUX)}")
+        if self.porters is not None and not 0 <= self.porters <= MOST_PORTERS:
+            raise ValueError(f"porters: from 0 to {MOST_PORTERS}")
         if self.lasts < 0:
             raise ValueError("lasts: seconds cannot be negative")
 

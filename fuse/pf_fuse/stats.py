@@ -34,10 +34,11 @@ def stats(transport: Transport, parts: Parts, state: Path, since: float) -> Mapp
         "written": {kind: _files(state / kind) for kind in ("stage", "aside")},
         "process": {
             "id": os.getpid(),
-            "memory": _resident(),
+            "memory": _resident(os.getpid()),
             "memory_peak": used.ru_maxrss * _KIB,
             "processor": used.ru_utime + used.ru_stime,
         },
+        "porters": [{"id": each, "memory": _resident(each)} for each in parts.fetcher.porters],
     }
 
 
@@ -66,9 +67,11 @@ def _files(folder: Path) -> Mapping[str, int]:
     return {"files": len(sizes), "bytes": sum(sizes)}
 
 
-def _resident() -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        name, _, value = line.partition(":")
-        if name == "VmRSS":
-            return int(value.split()[0]) * _KIB
+def _resident(process: int) -> int:
+    """0 if it is gone."""
+    with suppress(OSError):
+        for line in Path(f"/proc/{process}/status").read_text().splitlines():
+            name, _, value = line.partition(":")
+            if name == "VmRSS":
+                return int(value.split()[0]) * _KIB
     return 0

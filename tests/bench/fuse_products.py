@@ -120,6 +120,16 @@ class Ours(Product):
         server = self.mount.server()
         self.processes = [server, _parent(server)]
 
+    def used(self) -> float:
+        """With the processes that fetch for it."""
+        return super().used() + sum(map(_used, self.porters()))
+
+    def memory(self) -> float:
+        return super().memory() + sum(map(_resident, self.porters()))
+
+    def porters(self) -> list[int]:
+        return [each["id"] for each in self.mount.stats()["porters"]] if self.processes else []
+
     def end(self) -> None:
         if os.path.ismount(self.place):
             self.mount.end()

@@ -16,7 +16,7 @@ import pytest
 
 from pf_backends.entries import Entry, Upload
 from pf_backends.port import Backend
-from pf_fuse.operations import TOP, Answer, Bytes, Caller, Changes, Known, Opened
+from pf_fuse.operations import TOP, Answer, Bytes, Caller, Changes, Kernel, Known, Opened
 from pf_fuse.staging.notes import Notes
 from pf_fuse.staging.renaming import Move, Renamer
 from pf_fuse.staging.staged import Stage
@@ -71,6 +71,11 @@ class Straight:
     def bring(self, entry: Entry) -> Entry | None:
         return None
 
+    def begin(self, kernel: Kernel) -> None: ...
+
+    def coming(self, entry: Entry) -> Future[Entry | None] | None:
+        return None
+
 
 @dataclass
 class StraightContent:
@@ -110,6 +115,10 @@ class PlainKernel:
         self.forgotten.append(node)
 
     def forget_name(self, folder: int, name: bytes) -> None: ...
+
+    def watch(self, descriptor: int, heard: Callable[[], None]) -> None: ...
+
+    def unwatch(self, descriptor: int) -> None: ...
 
     def settle(self) -> None: ...
 

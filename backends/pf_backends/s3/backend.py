@@ -20,6 +20,7 @@ from pf_backends.s3.conditions import headers_of as condition_headers
 from pf_backends.s3.keys import WRITE, Keys, facts_of, folder_entry, headers_of, time_of_header, version_of
 from pf_backends.s3.remembered import Remembered
 from pf_backends.s3.settings import Renew, S3Settings
+from pf_backends.s3.wholes import Wholes
 from pf_backends.wire.pool import Pool
 
 _MOST_PUT = 5 << 30
@@ -41,14 +42,14 @@ class S3Backend:
         endpoint = settings.endpoint
         if not settings.path_style:
             endpoint = changed_in(endpoint, host=f"{settings.bucket}.{endpoint.host}")
-        pool = Pool(
+        self._pool = Pool(
             endpoint,
             reach=settings.reach,
             context=_context(settings) if endpoint.tls else None,
             patience=settings.patience,
             most=settings.connections,
         )
-        self._caller = Caller(settings, pool, renew)
+        self._caller = Caller(settings, self._pool, renew)
         self._remembered = Remembered()
         self._guard = threading.Lock()
         self._seen: Honoured | None = None
@@ -90,6 +91,10 @@ class S3Backend:
 
     def fetch(self, path: str, *, limit: int) -> tuple[Entry, bytes]:
         return reading.fetch(self._caller, self._keys, file_path(path), limit)
+
+    def wholes(self) -> Wholes:
+        """Fulfils `Swift`."""
+        return Wholes(self._caller, self._keys, self._pool)
 
     def put(
         self, path: str, body: memoryview | bytes, *, facts: Facts = NO_FACTS, condition: Condition = ANYTHING

@@ -101,6 +101,10 @@ class Caller:
                 return answer
             self._judge(ask, answer, keys, attempts)
 
+    def request(self, ask: Ask) -> bytes:
+        """What is sent to ask for something now, by whoever sends it himself."""
+        return self._request(ask, self._keys).head
+
     def source(self, key: str) -> str:
         """What a copy names its source by."""
         return path_text(f"/{self._settings.bucket}/{key}")

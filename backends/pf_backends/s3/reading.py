@@ -44,13 +44,16 @@ def read(caller: Caller, keys: Keys, path: str, offset: int, into: memoryview, v
     return count
 
 
+CHECKED = {"x-amz-checksum-mode": "ENABLED"}
+"""Asks for the checksum that a file was stored with."""
+
+
 def fetch(caller: Caller, keys: Keys, path: str, limit: int) -> tuple[Entry, bytes]:
     """Fulfils `Backend.fetch`."""
-    headers = {"x-amz-checksum-mode": "ENABLED"}
     attempts = caller.attempts(limit)
     while True:
-        answer = caller.call(Ask("GET", path, keys.of(path), headers=headers, most=limit), attempts)
-        if _is_whole(answer):
+        answer = caller.call(Ask("GET", path, keys.of(path), headers=CHECKED, most=limit), attempts)
+        if is_whole(answer.headers, answer.body):
             return entry_of(path, answer.headers, len(answer.body)), answer.body
         attempts.again(path, "what came is not what the store has: its checksum is another one")
 
@@ -88,12 +91,10 @@ def _end(path: str, answer: Answer, start: int) -> int:
     return int(whole) if whole.isdecimal() else start + answer.filled
 
 
-def _is_whole(answer: Answer) -> bool:
+def is_whole(headers: Mapping[str, str], body: memoryview | bytes) -> bool:
     """False if the store tells a checksum of the file, and it is not that of what came."""
-    told = answer.headers.get("x-amz-checksum-crc32", "")
-    if not told or "-" in told:
-        return True
-    return told == checksum(answer.body)
+    told = headers.get("x-amz-checksum-crc32", "")
+    return not told or "-" in told or told == checksum(body)
 
 
 def checksum(body: memoryview | bytes) -> str:

@@ -32,9 +32,9 @@ _INFORMATION = range(100, 200)
 class Connection:
     """Used by one thread at a time; anybody may `abort` it."""
 
-    def __init__(self, plain: socket.socket, context: ssl.SSLContext | None, endpoint: Endpoint, stall: float) -> None:
-        self._socket = plain if context is None else context.wrap_socket(plain, server_hostname=endpoint.host)
-        self._tls = context is not None
+    def __init__(self, connected: socket.socket, stall: float) -> None:
+        self._socket = connected
+        self._tls = isinstance(connected, ssl.SSLSocket)
         self._whole = 0 if self._tls else socket.MSG_WAITALL
         self._look = 0 if self._tls else socket.MSG_PEEK
         self._stall = self._patience = stall
@@ -240,31 +240,28 @@ def connected(
     places: Sequence[Place], context: ssl.SSLContext | None, endpoint: Endpoint, *, stall: float, patience: float
 ) -> Connection:
     """A connection to the first of the places that takes one. Raises Broken."""
+    made = dialled(places, context, endpoint, patience=patience)
+    if context is None:
+        made.settimeout(None)
+    return Connection(made, stall)
+
+
+def dialled(
+    places: Sequence[Place], context: ssl.SSLContext | None, endpoint: Endpoint, *, patience: float
+) -> socket.socket:
+    """A socket that is connected to the first of the places that takes one, and waits for so long. Raises Broken."""
     why = "has no address"
     for family, where in places:
         plain = socket.socket(family, socket.SOCK_STREAM)
         try:
-            return _over(plain, where, context, endpoint, stall, patience)
+            plain.settimeout(patience)
+            plain.connect(where)
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return plain if context is None else context.wrap_socket(plain, server_hostname=endpoint.host)
         except OSError as error:
             plain.close()
             why = _told(error)
     raise Broken(f"cannot be connected to: {why}")
-
-
-def _over(
-    plain: socket.socket,
-    where: tuple[str, int],
-    context: ssl.SSLContext | None,
-    endpoint: Endpoint,
-    stall: float,
-    patience: float,
-) -> Connection:
-    plain.settimeout(patience)
-    plain.connect(where)
-    plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    if context is None:
-        plain.settimeout(None)
-    return Connection(plain, context, endpoint, stall)
 
 
 def _told(error: OSError) -> str:

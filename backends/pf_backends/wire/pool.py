@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 import threading
 import time
@@ -11,7 +12,7 @@ from queue import Empty, SimpleQueue
 
 from pf_backends.errors import Unreachable
 from pf_backends.reach import Place, Reach
-from pf_backends.wire.connection import Connection, connected
+from pf_backends.wire.connection import Connection, connected, dialled
 from pf_backends.wire.messages import Answer, Broken, Endpoint, Request
 
 _KEPT = 30.0
@@ -68,6 +69,11 @@ class Pool:
             return self._answered(request, deadline)
         finally:
             self._turns.put(None)
+
+    def dialled(self) -> socket.socket:
+        """A connection that is the caller's own. Raises Broken, and PermissionError as `Reach` does."""
+        self._require_open()
+        return dialled(self._places(), self._context, self._endpoint, patience=self._patience.connect)
 
     def close(self) -> None:
         with self._guard:

@@ -25,6 +25,7 @@ _OPTIONS: Mapping[str, tuple[str, str]] = {
     "dir-mode": ("folderMode", _OCTAL),
     "file-mode": ("fileMode", _OCTAL),
     "metrics": ("metrics", _TEXT),
+    "porters": ("porters", ""),
 }
 """Words of -o, what the program that mounts calls them, and how they are read."""
 

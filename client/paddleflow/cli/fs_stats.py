@@ -75,6 +75,8 @@ def _lines(now: Stats, done: Rates) -> Iterator[str]:
     yield f"the kernel {itself}; it knows {' '.join(now['features'])}"
     peak = _amount(process["memory_peak"])
     yield f"memory {_amount(process['memory'])}, at most {peak}; processors {done.processors:.2f}"
+    if porters := now.get("porters"):
+        yield f"{len(porters)} porters fetch small files, with {_amount(sum(each['memory'] for each in porters))}"
     held = _amount(fetching["memory"])
     yield f"{fetching['open']} files open, {held} of fetched bytes in memory, {fetching['waiting']} requests to come"
     for folder in now["cache"]["folders"]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
 
 from pf_backends.entries import Entry
 from pf_backends.errors import Changed, unreachable
+from pf_fuse.arriving import once
 from pf_fuse.fetching.common import Common, Counts, Source
 from pf_fuse.fetching.memory import Memory
 from pf_fuse.fetching.ordering import Neighbours, Nobody, Order
@@ -22,6 +24,7 @@ from pf_fuse.operations import Answer, Bytes
 from pf_fuse.pages.cache import PageCache
 from pf_fuse.pages.file import CachedFile
 from pf_fuse.pages.keys import Key
+from pf_fuse.porters.team import Listening, Team
 
 CHECKED_AT_ONCE = 4 * 1024 * 1024
 """Larger files are checked by a worker before they are handed out, so that nobody waits for it."""
@@ -54,7 +57,10 @@ class OpenFile:
 
     def read(self, offset: int, size: int) -> Answer[Bytes]:
         """As many bytes as are asked for, fewer only at the end; ESTALE if the backend has another version by now."""
-        return self._reading.read(offset, size)
+        reading = self._reading
+        if not reading.file.complete and (coming := self._fetcher.coming(reading.entry)):
+            return once(coming, lambda: self._come(coming, offset, size))
+        return reading.read(offset, size)
 
     def whole(self) -> int | None:
         """A descriptor of a local file that has all of it, was checked, and stays as it is as long as this is open.
@@ -79,6 +85,11 @@ class OpenFile:
     def close(self) -> None:
         self._fetcher.close(self._reading)
 
+    def _come(self, coming: Future[Entry | None], offset: int, size: int) -> Answer[Bytes]:
+        """Fails as bringing it has."""
+        coming.result()
+        return self._reading.read(offset, size)
+
 
 class Fetcher:
     """The bytes of all files of a backend. May be used by any number of threads."""
@@ -89,8 +100,11 @@ class Fetcher:
         cache: PageCache,
         settings: FetchSettings | None = None,
         neighbours: Neighbours | None = None,
+        team: Team | None = None,
+        lasting: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`lasting`: what was told of a file once is taken for true for long, so that fetching it early pays."""
         settings = settings or FetchSettings()
         lock = threading.Lock()
         self._common = Common(
@@ -104,10 +118,17 @@ class Fetcher:
             freed=threading.Condition(lock),
         )
         self._order = Order(neighbours or Nobody(), settings.files_ahead, settings.small, keeps=cache.keeps)
+        self._team = team
+        self._early = lasting and team is not None
         self._work = Work(self._common, self._hold, self._let_go)
         self._readings: dict[Key, Reading] = {}
         self._kept: OrderedDict[Key, Reading] = OrderedDict()
         self._workers: list[threading.Thread] = []
+
+    def begin(self, listening: Listening) -> None:
+        """Whoever hears what other processes say is there."""
+        if self._team:
+            self._team.begin(listening)
 
     def open(self, entry: Entry) -> OpenFile:
         """The version of a file that an entry tells of."""
@@ -120,13 +141,19 @@ class Fetcher:
         """True if all of that version is known to be on the disk, and was checked."""
         return self._common.cache.at_hand(Key(self._common.source.address, entry.path, entry.version), entry.size)
 
+    def coming(self, entry: Entry) -> Future[Entry | None] | None:
+        """As `bring`, by another process; None if none does it, or none needs to."""
+        return self._team.carry(entry) if self._team and self._brings(entry) else None
+
     def bring(self, entry: Entry) -> Entry | None:
         """Fetches a small file, and says what lies there by now; None if that is another one, or it is here already.
 
         Fails if the backend does, so that nobody waits for it twice.
         """
-        if not entry.version or not 0 < entry.size <= self._common.settings.small:
+        if not self._brings(entry):
             return None
+        if coming := self.coming(entry):
+            return coming.result()
         reading = self._hold(entry)
         with self._common.lock:
             fetch = reading.claim()
@@ -138,6 +165,9 @@ class Fetcher:
         if fetch.error and not isinstance(fetch.error, Changed):
             raise fetch.error
         return fetch.found
+
+    def _brings(self, entry: Entry) -> bool:
+        return bool(entry.version) and 0 < entry.size <= self._common.settings.small
 
     def close(self, reading: Reading) -> None:
         with self._common.lock:
@@ -155,13 +185,26 @@ class Fetcher:
                 self._common.turns.later([reading])
 
     def stats(self) -> FetchStats:
-        common = self._common
-        return FetchStats(
-            common.counts, common.memory.used, common.memory.peak, common.turns.waiting, len(self._readings)
-        )
+        common, counts = self._common, self._common.counts
+        if self._team:
+            others = self._team.counts
+            counts = replace(
+                counts,
+                fetched=counts.fetched + others.fetched,
+                requests=counts.requests + others.requests,
+                failures=counts.failures + others.failures,
+            )
+        return FetchStats(counts, common.memory.used, common.memory.peak, common.turns.waiting, len(self._readings))
+
+    @property
+    def porters(self) -> Sequence[int]:
+        """Processes that fetch for it."""
+        return self._team.processes if self._team else ()
 
     def end(self, patience: float = 1.0) -> None:
         """Nothing is fetched any more, and whoever waits is told so. Requests under way may end later."""
+        if self._team:
+            self._team.end()
         with self._common.lock:
             self._common.turns.end()
             waits = self._common.watch.end()
@@ -172,7 +215,9 @@ class Fetcher:
             worker.join(max(0.0, until - time.monotonic()))
 
     def _open_next(self, entry: Entry, *, here: bool) -> None:
-        expected = self._order.opened(entry.path, here=here, far=self._common.pace.far)
+        expected = self._order.opened(entry.path, here=here, far=self._early or self._common.pace.far)
+        if self._team:
+            expected = [each for each in expected if self._team.carry(each) is None]
         if expected:
             with self._common.lock:
                 if self._common.turns.waiting < 2 * self._common.settings.files_ahead:

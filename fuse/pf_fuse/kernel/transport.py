@@ -10,6 +10,8 @@ import errno
 import logging
 import os
 import time
+from collections.abc import Callable
+from functools import partial
 
 from pf_fuse.kernel.accesses import Accesses
 from pf_fuse.kernel.backing import Registry
@@ -20,6 +22,7 @@ from pf_fuse.kernel.greeting import AGAIN, GONE
 from pf_fuse.kernel.notices import Notices, name_notice, node_notice, resend_notice
 from pf_fuse.kernel.replies import Replies, error_number, refused, report
 from pf_fuse.kernel.requests import Requests
+from pf_fuse.kernel.watching import Watching
 from pf_fuse.kernel.wire import HEAD, REPLY, RESENT
 from pf_fuse.operations import Bytes, Operations
 
@@ -45,6 +48,7 @@ class Transport:
         self._replies = Replies(device, self.figures, self.accesses)
         self._requests = Requests(self._buffer, operations, self._replies, self._logs)
         self._notices = Notices(device)
+        self._watching = Watching(device)
 
     @property
     def waiting(self) -> int:
@@ -80,11 +84,18 @@ class Transport:
         expire = Feature.EXPIRE_ONLY in self._agreement.features
         self._notices.tell(name_notice(folder, name, expire))
 
+    def watch(self, descriptor: int, heard: Callable[[], None]) -> None:
+        self._requests.chores.append(partial(self._watching.add, descriptor, heard))
+
+    def unwatch(self, descriptor: int) -> None:
+        self._watching.remove(descriptor)
+
     def settle(self) -> None:
         self._notices.settle()
 
     def serve(self, resumed: bool = False) -> None:
         """Returns when the mount is gone. `resumed`: another process has served it and may have left requests."""
+        self._watching.begin()
         self._operations.begin(self)
         try:
             if resumed and Feature.RESEND in self._agreement.features:
@@ -102,8 +113,10 @@ class Transport:
         handlers = self._requests.handlers().get
         count, chores, accesses = self.figures.serving.count, self._requests.chores, self.accesses
         readv, write, writev, clock = os.readv, os.write, os.writev, time.perf_counter_ns
-        head, reply = HEAD.unpack_from, REPLY.pack
+        head, reply, watching = HEAD.unpack_from, REPLY.pack, self._watching
         while True:
+            if watching.on and not watching.asked():
+                continue
             try:
                 readv(device, into)
             except OSError as failure:

@@ -114,6 +114,30 @@ class PageCache:
                 self._know(name, state)
         return state is not None
 
+    def put(self, key: Key, data: memoryview) -> State | None:
+        """Keeps all of a file that nobody has here; None if there is no room, or it is there or somebody fills it."""
+        folder = self._folder(key.name)
+        return folder.put(key, data) if folder else None
+
+    def wants(self, key: Key) -> bool:
+        """True if nothing is there of a file, and nothing has to go for it."""
+        name = key.name
+        known = self._files.get(name)
+        folder = None if known and known.fd >= 0 else self._folder(name)
+        return folder is not None and not folder.has(name) and not folder.crowded
+
+    def delivered(self, key: Key, size: int, state: State) -> None:
+        """Somebody else has put all of a file there, and knows that it is right."""
+        name = key.name
+        with self._lock:
+            self._know(name, state)
+        if folder := self._folder(name):
+            folder.takes(size, files=1)
+        file = self.open(key, size)
+        file.look(state)
+        self.close(file)
+        self.tidy()
+
     def close(self, file: CachedFile) -> None:
         """Whoever opened it needs it no more."""
         file.touch(self._now())

@@ -12,12 +12,14 @@ import os
 import stat
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from types import TracebackType
 
 from pf_fuse.pages.keys import Key
 from pf_fuse.pages.room import Bounds, Held, bounds
-from pf_fuse.pages.stored import ATTRIBUTE, Stored, find, make
+from pf_fuse.pages.sheets import seals
+from pf_fuse.pages.stored import ATTRIBUTE, State, Stored, find, known_by, make
 
 INSIDE = "pages.1"
 """The folder's part that is the cache's; the number is that of the format."""
@@ -130,6 +132,18 @@ class Folder:
                 with contextlib.suppress(FileExistsError):
                     os.mkdir(os.path.dirname(path), PRIVATE)
                 return make(path, key, size, attributes=self.attributes)
+        return None
+
+    def put(self, key: Key, data: memoryview) -> State | None:
+        """All of a new file; None if it cannot be kept, or something is there."""
+        stored = self.make(key.name, key, len(data)) if self.takes(len(data), files=1) else None
+        if stored is None:
+            return None
+        with self.blamed(), closing(stored):
+            stored.write(data, 0)
+            stored.keep(0, seals(data))
+            stored.share()
+            return known_by(stored.descriptor)
         return None
 
     def has(self, name: str) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 
-from pf_backends.entries import Kind, Space
+from pf_backends.entries import Entry, Kind, Space
 from pf_backends.errors import failure
+from pf_fuse.arriving import settle
 from pf_fuse.operations import Answer, Caller, Known, Named, Opened, Reach
 from pf_fuse.vfs.attributes import Look, attributes
 from pf_fuse.vfs.folders import Folders, Source, before, place
@@ -54,7 +55,12 @@ class Looking:
             above = self._nodes[folder]
             if found := self._tree.remembered(above, text):
                 return self._told(above, found)
-        return self._later(self._find, above, text)
+            expected, begun = self._tree.expected(above, text), self._tree.now()
+        if expected is None:
+            return self._later(self._find, above, text)
+        if coming := self._contents.coming(expected):
+            return self._when(coming, above, text, begun)
+        return self._later(self._brought, above, expected)
 
     def getattr(self, caller: Caller, node: int) -> Answer[Known]:  # noqa: ARG002
         with self._lock:
@@ -114,20 +120,37 @@ class Looking:
         return self.told(self._tree.enter(folder, found.entry, found.until))
 
     def _find(self, folder: Node, name: str) -> Known:
-        found = self._brought(folder, name) or self._tree.find(folder, name)
+        found = self._tree.find(folder, name)
         with self._lock:
             return self._told(folder, found)
 
-    def _brought(self, folder: Node, name: str) -> Found | None:
-        """What lies under a name, and came along with its bytes."""
+    def _brought(self, folder: Node, expected: Entry) -> Known:
+        """What lies under a name, and comes along with its bytes."""
         begun = self._tree.now()
+        entry = self._contents.bring(expected)
+        return self._find(folder, expected.name) if entry is None else self._came(folder, entry, begun)
+
+    def _came(self, folder: Node, entry: Entry, begun: float) -> Known:
         with self._lock:
-            expected = self._tree.expected(folder, name)
-        entry = self._contents.bring(expected) if expected else None
-        if entry is None:
-            return None
-        with self._lock:
-            return self._tree.told(folder, name, entry, begun)
+            return self._told(folder, self._tree.told(folder, entry.name, entry, begun))
+
+    def _when(self, coming: Future[Entry | None], folder: Node, name: str, begun: float) -> Future[Known]:
+        """The same when somebody else brings it."""
+        answer = Future[Known]()
+
+        def known() -> Known:
+            entry = coming.result()
+            return self._find(folder, name) if entry is None else self._came(folder, entry, begun)
+
+        def came(done: Future[Entry | None]) -> None:
+            if done.exception() or done.result():
+                settle(answer, known)
+            else:
+                # The backend has to be asked, which whoever brings things is not to wait for.
+                self._later(settle, answer, known)
+
+        coming.add_done_callback(came)
+        return answer
 
     def _refreshed(self, node: Node) -> Known:
         self._tree.refresh(node)

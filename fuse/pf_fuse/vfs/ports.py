@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from typing import Protocol
 
 from pf_backends.entries import Entry
-from pf_fuse.operations import Answer, Bytes
+from pf_fuse.operations import Answer, Bytes, Kernel
 
 
 class Content(Protocol):
@@ -39,6 +40,9 @@ class Nothing:
 class Contents(Protocol):
     """Where bytes come from."""
 
+    def begin(self, kernel: Kernel) -> None:
+        """The mount is there."""
+
     def open(self, entry: Entry) -> Content:
         """The version of a file that an entry tells of. Quick: what takes longer is done when it is read."""
 
@@ -50,3 +54,6 @@ class Contents(Protocol):
 
         None if it is here already or too large, or if it is another version by now.
         """
+
+    def coming(self, entry: Entry) -> Future[Entry | None] | None:
+        """As `bring`, without blocking: who gets nothing at once has to ask for it by `bring`."""

@@ -7,7 +7,9 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 
+from pf_backends.entries import Entry
 from pf_backends.errors import failure
+from pf_fuse.arriving import once
 from pf_fuse.operations import Answer, Bytes, Opened
 from pf_fuse.vfs.nodes import Node
 from pf_fuse.vfs.ports import Contents
@@ -40,6 +42,9 @@ class Reading:
                 return self._later(self._refreshed, known)
             if self._sessions.at_once(known):
                 return self._sessions.open_to_read(known)
+            entry = known.entry
+        if coming := self._contents.coming(entry):
+            return once(coming, lambda: self._came(known, coming))
         return self._later(self._brought, known)
 
     def read(self, node: int, offset: int, size: int) -> Answer[Bytes]:
@@ -89,6 +94,12 @@ class Reading:
             entry = None if self._sessions.at_once(node) else node.entry
         if entry:
             self._contents.bring(entry)
+        with self._lock:
+            return self._sessions.open_to_read(node)
+
+    def _came(self, node: Node, coming: Future[Entry | None]) -> Opened:
+        """Fails as bringing it has."""
+        coming.result()
         with self._lock:
             return self._sessions.open_to_read(node)
 

@@ -56,6 +56,7 @@ class Sessions:
 
     def begin(self, kernel: Kernel) -> None:
         self._kernel = kernel
+        self._contents.begin(kernel)
 
     @property
     def unasked(self) -> bool:

@@ -1,0 +1,81 @@
+"""What a mount and its porters tell each other over a socket that only they have: one thing in each packet."""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+from pf_backends.entries import Entry, Kind
+from pf_fuse.pages.stored import State
+
+LARGEST = 131_072
+"""Bytes of a packet."""
+LONGEST_WHY = 500
+READY = b"ready"
+"""What a porter says first."""
+
+
+class Order(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A small file that is to be brought into the cache."""
+
+    number: int
+    path: bytes
+    version: bytes
+    size: int
+
+    @property
+    def entry(self) -> Entry:
+        return Entry(os.fsdecode(self.path), Kind.FILE, self.size, version=os.fsdecode(self.version))
+
+
+class Report(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What became of an order. Without an error, a file and a state, another version lies there by now."""
+
+    number: int
+    state: State | None = None
+    """Of the file in the cache; None if there was no room for it, or somebody else has it."""
+    modified: int | None = None
+    """Of the file that was fetched; None if there is none."""
+    mode: int | None = None
+    owner: tuple[int, int] | None = None
+    error: int = 0
+    why: str = ""
+
+
+def order(number: int, entry: Entry) -> Order:
+    return Order(number, os.fsencode(entry.path), os.fsencode(entry.version), entry.size)
+
+
+def delivered(number: int, found: Entry, state: State | None) -> Report:
+    return Report(number, state, found.modified, found.mode, found.owner)
+
+
+def failed(number: int, error: OSError) -> Report:
+    return Report(number, error=error.errno or 1, why=(error.strerror or str(error))[:LONGEST_WHY])
+
+
+def found(ordered: Entry, report: Report) -> Entry | None:
+    """What was fetched."""
+    if report.modified is None:
+        return None
+    return Entry(
+        ordered.path, Kind.FILE, ordered.size, report.modified, ordered.version, mode=report.mode, owner=report.owner
+    )
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_order = msgspec.msgpack.Decoder(Order).decode
+_report = msgspec.msgpack.Decoder(Report).decode
+
+
+def packet(thing: Order | Report) -> bytes:
+    return _encode(thing)
+
+
+def order_of(data: bytes) -> Order:
+    return _order(data)
+
+
+def report_of(data: bytes) -> Report:
+    return _report(data)
