@@ -1,8 +1,8 @@
 """`pf-fuse`: mounts what the settings say that come in on the standard input, and stays until it is unmounted.
 
 It writes `ready` to the standard output when programs can use the mount. `pf-fuse --background` returns at once: it is
-ready, or has failed, when its standard output ends or says so. `pf-fuse carry` is for itself. With the name of an errand
-it does that, and tells how far it is.
+ready, or has failed, when its standard output ends or says so. `pf-fuse carry` is for itself. With the name of an
+errand it does that, and tells how far it is.
 """
 
 from __future__ import annotations

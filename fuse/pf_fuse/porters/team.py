@@ -76,6 +76,8 @@ class Porter:
     orders: dict[int, Carried] = field(default_factory=dict)
     used: float = 0.0
     """When it was given an order last."""
+    heard: bool = False
+    """Somebody listens, or will."""
     over: threading.Event = field(default_factory=threading.Event)
     """It will say no more, or nobody listens."""
 
@@ -199,6 +201,7 @@ class Team:
         porter.line.settimeout(None)
         listening = self._listening
         if ready and listening:
+            porter.heard = True
             listening.watch(porter.line.fileno(), lambda: self._heard(porter, listening))
         else:
             porter.over.set()
@@ -216,7 +219,9 @@ class Team:
             return
         except ConnectionError:
             log.warning("a process that fetched small files has broken off")
+        # Nobody else closes what may be listened to: its number could be another one's by then.
         listening.unwatch(porter.line.fileno())
+        porter.line.close()
         porter.over.set()
 
     def _reported(self, porter: Porter, report: Report) -> None:
@@ -288,7 +293,8 @@ def _hang_up(porter: Porter) -> None:
 
 
 def _ended(porter: Porter) -> None:
-    porter.line.close()
+    if not porter.heard:
+        porter.line.close()
     try:
         porter.process.wait(_PATIENCE)
     except subprocess.TimeoutExpired:
