@@ -33,6 +33,7 @@ from pf_fuse.vfs.journal import Journal
 from pf_fuse.vfs.keeping import Keeping
 from pf_fuse.vfs.looking import Looking
 from pf_fuse.vfs.nodes import Node, Nodes
+from pf_fuse.vfs.quota import Counter, Quota
 from pf_fuse.vfs.reading import Reading
 from pf_fuse.vfs.sessions import Sessions
 from pf_fuse.vfs.settling import Settling
@@ -83,16 +84,22 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
     fetcher = Fetcher(backend, cache, fetching, tree, team, lasting=lasts >= _LASTING)
     sessions = Sessions(nodes, fetcher)
     look = Look(settings.uid, settings.gid, time.time_ns(), settings.file_mode, settings.folder_mode, settings.owned)
-    looking = Looking(tree, workers, look, fetcher, backend.space)
+    quota = Quota(settings.quota, settings.quota_files)
+    counter = Counter(backend, tree, quota)
+    space = (lambda: quota.space(backend.space())) if settings.limited else backend.space
+    looking = Looking(tree, workers, look, fetcher, space)
     reading = Reading(tree, sessions, fetcher, workers, unasked=settings.dataset)
     keeping = Keeping(backend, tree, sessions)
     writing = changing = None
     if settings.writable:
-        writing, changing = _writers(backend, folder, new_name, (tree, looking, sessions, keeping, workers))
+        writing, changing = _writers(backend, folder, new_name, (tree, looking, sessions, keeping, quota, workers))
+    if settings.limited:
+        counter.begin()
 
     extras = Extras(backend, tree, keeping, writing.settle if writing else _settled, workers)
 
     def close() -> None:
+        counter.end()
         workers.shutdown(wait=False, cancel_futures=True)
         fetcher.end()
         cache.end()
@@ -127,15 +134,15 @@ def _writers(
     backend: Backend,
     folder: Path,
     new_name: Callable[[], str],
-    parts: tuple[Tree, Looking, Sessions, Keeping, ThreadPoolExecutor],
+    parts: tuple[Tree, Looking, Sessions, Keeping, Quota, ThreadPoolExecutor],
 ) -> tuple[Writing, Changing]:
-    tree, looking, sessions, keeping, workers = parts
+    tree, looking, sessions, keeping, quota, workers = parts
     senders = ThreadPoolExecutor(_SENDERS, "send")
     uploader = Uploader(backend, Notes(folder / "uploads", Upload, new_name), senders)
     renamer = Renamer(backend, Notes(folder / "moves", Move, new_name), senders)
     uploader.clean()
     renamer.clean()
     bringing = Bringing(tree, sessions)
-    settling = Settling(tree, sessions, bringing, uploader, aside=folder / _ASIDE)
-    writing = Writing(tree, looking, sessions, bringing, settling, workers, can=backend.capabilities)
+    settling = Settling(tree, sessions, bringing, uploader, quota, aside=folder / _ASIDE)
+    writing = Writing(tree, looking, sessions, bringing, settling, workers, can=backend.capabilities, quota=quota)
     return writing, Changing(backend, tree, looking, sessions, keeping, settling, writing, renamer, workers)

@@ -135,6 +135,10 @@ class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     folder_mode: int = 0o755
     porters: int | None = None
     """Processes that fetch small files beside the one that serves the mount; None: by the processors of the machine."""
+    quota: int | None = None
+    """Bytes that may lie in what is mounted, as far as this mount knows; None: no limit."""
+    quota_files: int | None = None
+    """Files, likewise."""
     linux: str = ""
     """An older kernel, of which no more is used than it had; empty for this one."""
     source: str = "paddleflow"
@@ -143,6 +147,11 @@ class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     """Where keys come from when those of `properties` have expired; None: from nowhere."""
     metrics: str = ""
     """``[HOST:]PORT`` at which Prometheus may ask; empty: nowhere."""
+
+    @property
+    def limited(self) -> bool:
+        """There is a quota."""
+        return self.quota is not None or self.quota_files is not None
 
     @property
     def writable(self) -> bool:
@@ -160,6 +169,8 @@ class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
             raise ValueError(f"linux: one of {', '.join(LINUX)}")
         if self.porters is not None and not 0 <= self.porters <= MOST_PORTERS:
             raise ValueError(f"porters: from 0 to {MOST_PORTERS}")
+        if min(self.quota or 0, self.quota_files or 0) < 0:
+            raise ValueError("quota: there cannot be less than nothing")
         if self.lasts < 0:
             raise ValueError("lasts: seconds cannot be negative")
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
+from paddleflow.mounting import MountOptions, state_folder
 from pf_backends.s3.backend import S3Backend
 from support import fuse_mounts
 from support.mounts import Mount, new_mount
@@ -61,9 +63,27 @@ def test_a_large_file_survives_that_its_process_is_killed_while_it_is_written(mo
     with (mount.place / "killed").open("wb", buffering=0) as file:
         for offset in range(0, len(data), MIB):
             if offset in kills:
+                # An upload of which nothing is written down yet is found by `fs gc` only.
+                wait_until(lambda: any((state_folder(mount.place, mount.environ) / "uploads").iterdir()))
                 mount.kill()
             assert file.write(data[offset : offset + MIB]) == MIB
     mount.kill()
     assert has(store, "killed") == data
     assert (mount.place / "killed").read_bytes() == data
-    assert not store.uploads("")
+    wait_until(lambda: not store.uploads(""), 20)
+
+
+def test_a_quota_is_what_df_shows_and_programs_meet(seaweed_server: S3Server) -> None:
+    with new_mount() as mount:
+        mount.begin(*place_in(seaweed_server, "limited"), MountOptions(more={"quota": 4 * MIB, "quotaFiles": 3}))
+        (mount.place / "f").write_bytes(bytes(MIB))
+        wait_until(lambda: _left(mount) == (3 * MIB, 2))
+        with pytest.raises(OSError, match=os.strerror(errno.EDQUOT)):
+            (mount.place / "g").write_bytes(bytes(3 * MIB + 1))
+        (mount.place / "f").unlink()
+        wait_until(lambda: _left(mount)[1] == 2)
+
+
+def _left(mount: Mount) -> tuple[int, int]:
+    told = os.statvfs(mount.place)
+    return told.f_bavail * told.f_frsize, told.f_favail

@@ -29,6 +29,7 @@ from pf_fuse.vfs.journal import Journal
 from pf_fuse.vfs.keeping import Keeping
 from pf_fuse.vfs.looking import Looking
 from pf_fuse.vfs.nodes import Nodes
+from pf_fuse.vfs.quota import Counter, Quota
 from pf_fuse.vfs.reading import Reading
 from pf_fuse.vfs.sessions import Sessions
 from pf_fuse.vfs.settling import Settling
@@ -135,6 +136,7 @@ class Site:
         clock: Callable[[], float] | None = None,
         read_only: bool = False,
         resumed: bool = True,
+        quota: Quota | None = None,
     ) -> None:
         names = count()
         self.workers = ThreadPoolExecutor(8)
@@ -145,7 +147,9 @@ class Site:
         self.tree = Tree(backend, self.nodes, freshness or Freshness(), clock or (lambda: 0.0))
         contents = Straight(backend, ThreadPoolExecutor(2))
         sessions = Sessions(self.nodes, contents)
-        looking = Looking(self.tree, self.workers, LOOK, contents, backend.space)
+        quota = quota or Quota(None, None)
+        self.counter = Counter(backend, self.tree, quota)
+        looking = Looking(self.tree, self.workers, LOOK, contents, lambda: quota.space(backend.space()))
         reading = Reading(self.tree, sessions, contents, self.workers)
         uploader = Uploader(backend, Notes(folder / "uploads", Upload, new_name), senders)
         renamer = Renamer(backend, Notes(folder / "moves", Move, new_name), senders)
@@ -155,8 +159,10 @@ class Site:
         writing = changing = None
         if not read_only:
             bringing = Bringing(self.tree, sessions)
-            settling = Settling(self.tree, sessions, bringing, uploader, aside=folder / "aside")
-            writing = Writing(self.tree, looking, sessions, bringing, settling, self.workers, can=backend.capabilities)
+            settling = Settling(self.tree, sessions, bringing, uploader, quota, aside=folder / "aside")
+            writing = Writing(
+                self.tree, looking, sessions, bringing, settling, self.workers, can=backend.capabilities, quota=quota
+            )
             changing = Changing(
                 backend, self.tree, looking, sessions, keeping, settling, writing, renamer, self.workers
             )

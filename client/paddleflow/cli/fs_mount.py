@@ -15,8 +15,9 @@ from paddleflow.direct.describing import Asks, renewal
 from paddleflow.mounted import unmount
 from paddleflow.mounting import LOG, MountOptions, settings_of, start, state_folder
 from paddleflow.problems import InvalidArgument, Violation
+from paddleflow.quantity import MEMORY, parse_amount
 
-_SECONDS, _OCTAL, _TEXT = "seconds", "octal", "text"
+_SECONDS, _OCTAL, _TEXT, _SIZE = "seconds", "octal", "text", "size"
 _OPTIONS: Mapping[str, tuple[str, str]] = {
     "attr-timeout": ("lasts", _SECONDS),
     "entry-timeout": ("lasts", _SECONDS),
@@ -26,6 +27,8 @@ _OPTIONS: Mapping[str, tuple[str, str]] = {
     "file-mode": ("fileMode", _OCTAL),
     "metrics": ("metrics", _TEXT),
     "porters": ("porters", ""),
+    "quota": ("quota", _SIZE),
+    "quota-files": ("quotaFiles", ""),
 }
 """Words of -o, what the program that mounts calls them, and how they are read."""
 
@@ -43,6 +46,7 @@ _OPTIONS: Mapping[str, tuple[str, str]] = {
 @click.option("--sub-path", default="", help="Only this folder of the filesystem.")
 @FOLDERS
 @SIZE
+@click.option("--quota", default="", help="How much may lie there, such as 100Gi, as far as this mount knows.")
 @click.option("-o", "--option", "words", metavar="KEY=VALUE", multiple=True, help=f"One of {', '.join(_OPTIONS)}.")
 @pass_invocation
 def mount(
@@ -56,6 +60,7 @@ def mount(
     sub_path: str,
     folders: tuple[Path, ...],
     cache_size: str,
+    quota: str,
     words: tuple[str, ...],
 ) -> None:
     """Mount a filesystem at the folder PATH of this machine.
@@ -70,7 +75,7 @@ def mount(
         snapshot=snapshot_place(snapshot),
         cache_folders=[folder.absolute() for folder in folders],
         cache_size=chosen_size(cache_size),
-        more=_more(words),
+        more=_more((*words, f"quota={quota}") if quota else words),
     )
     described = invocation.paddleflow().filesystems.describe_mount(
         name, owner=username, sub_path=sub_path, read_only=options.read_only
@@ -120,6 +125,8 @@ def _more(words: tuple[str, ...]) -> Mapping[str, object]:
 def _value(key: str, kind: str, text: str) -> float | int | str:
     if kind == _TEXT:
         return text
+    if kind == _SIZE:
+        return parse_amount(MEMORY, text)
     try:
         return float(text.removesuffix("s")) if kind == _SECONDS else int(text, 8 if kind == _OCTAL else 10)
     except ValueError:

@@ -150,7 +150,9 @@ class Stage:
         except FileNotFoundError:
             return None
         dirty = known.uploaded is None
-        return Staged(file, descriptor, known.made_of, known.only_new, known.facts, dirty, known.uploaded)
+        staged = Staged(file, descriptor, known.made_of, known.only_new, known.facts, dirty, known.uploaded)
+        staged.front = staged.size
+        return staged
 
     def end(self, staged: Staged) -> None:
         """It is needed no more."""

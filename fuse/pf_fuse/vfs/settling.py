@@ -12,12 +12,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from pf_backends.entries import Facts
+from pf_backends.entries import Facts, Kind
 from pf_backends.errors import Changed
 from pf_fuse.staging.staged import Staged
 from pf_fuse.staging.uploading import PUT_MOST, Uploader
 from pf_fuse.vfs.bringing import Bringing
 from pf_fuse.vfs.nodes import Node
+from pf_fuse.vfs.quota import Quota
 from pf_fuse.vfs.sessions import Sessions
 from pf_fuse.vfs.tree import Tree
 
@@ -27,13 +28,16 @@ logger = logging.getLogger(__name__)
 class Settling:
     """Uploads, and what must not happen amid them."""
 
-    def __init__(self, tree: Tree, sessions: Sessions, bringing: Bringing, uploader: Uploader, *, aside: Path) -> None:
+    def __init__(
+        self, tree: Tree, sessions: Sessions, bringing: Bringing, uploader: Uploader, quota: Quota, *, aside: Path
+    ) -> None:
         self._tree = tree
         self._nodes = tree.nodes
         self._lock = tree.lock
         self._sessions = sessions
         self._bringing = bringing
         self._uploader = uploader
+        self._quota = quota
         can = uploader.backend.capabilities
         self._times = can.modes and can.precision == 1
         """True if the backend keeps the times at which files were written, exactly."""
@@ -174,6 +178,8 @@ class Settling:
             node.unlinked = False
             raise
         with self._lock:
+            if node.entry.kind is Kind.FILE:
+                self._quota.take(node.name, -node.entry.size, files=-1)
             if node.staged:
                 node.staged.drop_ahead()
 

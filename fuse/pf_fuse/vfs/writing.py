@@ -22,6 +22,7 @@ from pf_fuse.staging.staged import Staged
 from pf_fuse.vfs.bringing import Bringing
 from pf_fuse.vfs.looking import Looking, text_of
 from pf_fuse.vfs.nodes import FOREVER, UNKNOWN, Node
+from pf_fuse.vfs.quota import Quota
 from pf_fuse.vfs.sessions import Sessions
 from pf_fuse.vfs.settling import Settling, uploading, waits
 from pf_fuse.vfs.tree import Tree
@@ -42,6 +43,7 @@ class Writing:
         workers: Executor,
         *,
         can: Capabilities,
+        quota: Quota,
     ) -> None:
         self._tree = tree
         self._nodes = tree.nodes
@@ -54,6 +56,7 @@ class Writing:
         self.finish = settling.finish
         self._later = workers.submit
         self._can = can
+        self._quota = quota
 
     def begin(self) -> None:
         """What was written to a mount before this one nobody closes any more."""
@@ -147,6 +150,7 @@ class Writing:
         return self._looking.told(node), opened
 
     def _new(self, caller: Caller, folder: Node, name: str, mode: int, flags: int) -> Node:
+        self._quota.take(name, files=1)
         facts = Facts(attributes={})
         if self._can.modes:
             facts = replace(facts, mode=mode & 0o7777, owner=(caller.uid, caller.gid))
@@ -175,15 +179,22 @@ class Writing:
     def _emptied(self, node: Node) -> None:
         staged = self._bringing.begun_anew(node)
         self._touched(node, staged)
+        self._grow(node, 0)
         os.ftruncate(staged.descriptor, 0)
         staged.cut(0)
         self._show(node, staged)
 
     def _written(self, node: Node, staged: Staged, offset: int, data: memoryview | bytes) -> int:
+        self._grow(node, max(node.entry.size, offset + len(data)))
         count = os.pwrite(staged.descriptor, data, offset)
         self._settling.written(node, staged, offset, offset + count)
         self._show(node, staged)
         return count
+
+    def _grow(self, node: Node, size: int) -> None:
+        """EDQUOT if the file may not become so large; what nobody has a name for any more is not counted."""
+        if not node.unlinked:
+            self._quota.take(node.name, size - node.entry.size)
 
     @contextmanager
     def _touching(self, node: Node, staged: Staged) -> Iterator[None]:
@@ -217,6 +228,7 @@ class Writing:
             self._sessions.require_asking(node)
 
         def cut(staged: Staged) -> None:
+            self._grow(node, size)
             os.ftruncate(staged.descriptor, size)
             staged.cut(size)
             self._show(node, staged)
@@ -231,6 +243,7 @@ class Writing:
 
     def _allocate(self, node: Node, offset: int, length: int) -> None:
         def allocate(staged: Staged) -> None:
+            self._grow(node, max(node.entry.size, offset + length))
             os.posix_fallocate(staged.descriptor, offset, length)
             self._show(node, staged)
 

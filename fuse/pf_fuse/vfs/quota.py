@@ -1,0 +1,140 @@
+"""How much may lie in what is mounted.
+
+The place itself knows no such limit: what lies there is counted from time to time, and what is written and removed by
+this mount counts at once. What others do counts when it is counted again, so that all together may get beyond it.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from pf_backends.entries import ROOT, Kind, Page, Space
+from pf_backends.errors import failure
+from pf_fuse.vfs.tree import Tree
+
+logger = logging.getLogger(__name__)
+
+_EVERY = 300.0
+"""Seconds between two counts, at least."""
+_SOON = 2.0
+"""The same after the first, and while this mount changes something: that may be counted or not."""
+_SPARE = 20
+"""Times that it took to count are to pass before it is counted again."""
+_PAGE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Files, and the bytes they have."""
+
+    bytes: int = 0
+    files: int = 0
+
+
+class Quota:
+    """What may be there, and what is. For any number of threads."""
+
+    def __init__(self, most_bytes: int | None, most_files: int | None) -> None:
+        """None: no limit."""
+        self._bytes = most_bytes
+        self._files = most_files
+        self._lock = threading.Lock()
+        self._held: Held | None = None
+        """None: it was not counted yet, and nothing is refused."""
+        self.changes = 0
+        """How often something was taken or given back."""
+
+    def take(self, path: str, size: int = 0, files: int = 0) -> None:
+        """So much more will be there, or less; EDQUOT if it may not be more."""
+        with self._lock:
+            self.changes += 1
+            held = self._held
+            if held is None:
+                return
+            after = Held(max(0, held.bytes + size), max(0, held.files + files))
+            if size > 0 and self._bytes is not None and after.bytes > self._bytes:
+                raise failure(errno.EDQUOT, path, f"the quota of {self._bytes} bytes is used up")
+            if files > 0 and self._files is not None and after.files > self._files:
+                raise failure(errno.EDQUOT, path, f"the quota of {self._files} files is used up")
+            self._held = after
+
+    def counted(self, held: Held) -> None:
+        with self._lock:
+            self._held = held
+
+    def space(self, of_place: Space | None) -> Space | None:
+        """What is told of room: what is left of the quota, or of the place if that is less."""
+        with self._lock:
+            held = self._held or Held()
+        room = of_place or Space(1 << 50, 1 << 50, 1 << 40, 1 << 40)
+        size, free = _left(self._bytes, held.bytes, room.size, room.free)
+        things, things_free = _left(self._files, held.files, room.things, room.things_free)
+        return Space(size, free, things, things_free)
+
+
+class Walks(Protocol):
+    """What is needed of a backend to count."""
+
+    def walk(self, folder: str, *, rest: str = "", limit: int = 1000) -> Page: ...
+
+
+class Counter:
+    """Counts what there is, from time to time."""
+
+    def __init__(self, backend: Walks, tree: Tree, quota: Quota, clock: Callable[[], float] = time.monotonic) -> None:
+        self._backend = backend
+        self._tree = tree
+        self._quota = quota
+        self._clock = clock
+        self._ended = threading.Event()
+
+    def begin(self) -> None:
+        threading.Thread(target=self._run, name="count", daemon=True).start()
+
+    def end(self) -> None:
+        self._ended.set()
+
+    def count(self) -> None:
+        """What the backend has, and what is written here and not uploaded. Blocks."""
+        size = files = 0
+        rest = ""
+        while not self._ended.is_set():
+            page = self._backend.walk(ROOT, rest=rest, limit=_PAGE)
+            found = [entry for entry in page.entries if entry.kind is Kind.FILE]
+            size, files = size + sum(entry.size for entry in found), files + len(found)
+            rest = page.rest
+            if not rest:
+                waiting = self._waiting()
+                self._quota.counted(Held(size + waiting.bytes, files + waiting.files))
+                return
+
+    def _waiting(self) -> Held:
+        with self._tree.lock:
+            staged = [node.staged for node in self._tree.nodes.all() if node.staged and not node.unlinked]
+            dirty = [each for each in staged if each.dirty]
+            size = sum(each.size - (each.uploaded.size if each.uploaded else 0) for each in dirty)
+            return Held(max(0, size), sum(each.uploaded is None and not each.before for each in dirty))
+
+    def _run(self) -> None:
+        pause, seen = 0.0, -1
+        while not self._ended.wait(pause):
+            begun = self._clock()
+            try:
+                self.count()
+            except OSError as error:
+                logger.warning("not counted for the quota", extra={"why": str(error)})
+            least = _EVERY if seen == self._quota.changes else _SOON
+            seen = self._quota.changes
+            pause = max(least, _SPARE * (self._clock() - begun))
+
+
+def _left(most: int | None, held: int, size: int, free: int) -> tuple[int, int]:
+    if most is None:
+        return size, free
+    return most, min(free, max(0, most - held))

@@ -1,0 +1,142 @@
+"""A mount with a quota takes so much and no more, and says how much is left."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pf_backends.entries import Space
+from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
+from pf_fuse.operations import TOP
+from pf_fuse.vfs.quota import Held, Quota
+from support.vfs_site import Site, fails, got
+
+Make = Callable[[int | None, int | None], Site]
+
+
+@pytest.fixture
+def backend() -> MemoryBackend:
+    backend = MemoryBackend(capabilities=LIKE_OBJECTS)
+    backend.put("there", b"x" * 60)
+    return backend
+
+
+@pytest.fixture
+def limited(backend: MemoryBackend, tmp_path: Path) -> Iterator[Make]:
+    sites: list[Site] = []
+
+    def make(size: int | None, files: int | None) -> Site:
+        sites.append(Site(backend, tmp_path, quota=Quota(size, files)))
+        sites[-1].counter.count()
+        return sites[-1]
+
+    yield make
+    for site in sites:
+        site.die()
+
+
+def left(site: Site) -> tuple[int, int]:
+    """Blocks of 4 KiB, and files."""
+    told = got(site.vfs.statfs(TOP))
+    return told.f_bavail, told.f_favail
+
+
+def test_what_goes_beyond_it_is_refused_and_the_rest_is_kept(limited: Make, backend: MemoryBackend) -> None:
+    site = limited(100, None)
+    node = site.create("f")
+    site.put(node, b"a" * 40)
+    with fails(errno.EDQUOT):
+        site.put(node, b"b", 40)
+    site.put(node, b"c" * 40)
+    site.close(node)
+    assert backend.fetch("f", limit=100)[1] == b"c" * 40
+
+
+@pytest.mark.parametrize("how", ["removed", "cut", "begun anew", "replaced"])
+def test_what_is_gone_makes_room(limited: Make, how: str) -> None:
+    site = limited(100, None)
+    site.write("f", b"a" * 40)
+    assert site.size("there") == 60
+    match how:
+        case "removed":
+            site.remove("there")
+        case "cut":
+            site.truncate("there", 0)
+        case "begun anew":
+            site.write("there", b"")
+        case _:
+            site.rename("f", "there")
+    site.write("g", b"b" * 60)
+    with fails(errno.EDQUOT):
+        site.write("h", b"c")
+
+
+def test_making_a_file_longer_takes_room_too(limited: Make) -> None:
+    site = limited(100, None)
+    with fails(errno.EDQUOT):
+        site.truncate("there", 101)
+    node = site.open("there", os.O_RDWR)
+    with fails(errno.EDQUOT):
+        got(site.vfs.fallocate(node, 0, 0, 101))
+    site.close(node)
+    assert site.size("there") == 60
+
+
+def test_files_are_counted_too(limited: Make, backend: MemoryBackend) -> None:
+    site = limited(None, 2)
+    site.write("f", b"")
+    with fails(errno.EDQUOT):
+        site.create("g")
+    assert site.size("there") == 60
+    site.remove("there")
+    site.write("g", b"")
+    assert {entry.path for entry in backend.list("").entries} == {"f", "g"}
+
+
+def test_what_others_do_counts_when_it_is_counted_again(limited: Make, backend: MemoryBackend) -> None:
+    site = limited(100, None)
+    backend.put("other", b"x" * 40)
+    site.write("f", b"a" * 40)
+    site.counter.count()
+    with fails(errno.EDQUOT):
+        site.write("g", b"b")
+    backend.remove("there")
+    site.counter.count()
+    site.write("g", b"b")
+
+
+def test_what_is_not_uploaded_yet_is_counted(limited: Make) -> None:
+    site = limited(100, 2)
+    node = site.create("f")
+    site.put(node, b"a" * 40)
+    site.counter.count()
+    with fails(errno.EDQUOT):
+        site.put(node, b"b", 40)
+    with fails(errno.EDQUOT):
+        site.create("g")
+    site.close(node)
+
+
+def test_what_is_left_is_told(limited: Make) -> None:
+    site = limited(10 * 4096, 3)
+    assert left(site) == (9, 2)
+    site.write("f", b"a" * 4096 * 2)
+    assert left(site) == (7, 1)
+
+
+def test_nothing_is_refused_before_it_was_counted() -> None:
+    quota = Quota(10, 1)
+    quota.take("f", 100, files=5)
+    quota.counted(Held(20, 3))
+    quota.take("f", -5, files=-1)
+    with fails(errno.EDQUOT):
+        quota.take("f", 1)
+    assert quota.space(Space(5, 4, 3, 2)) == Space(10, 0, 1, 0)
+
+
+def test_the_place_may_have_less_room_than_the_quota() -> None:
+    assert Quota(1000, None).space(Space(50, 40, 30, 20)) == Space(1000, 40, 30, 20)
