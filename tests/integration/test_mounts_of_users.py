@@ -67,7 +67,7 @@ class User:
 
 @pytest.fixture(autouse=True)
 def device() -> Iterator[None]:
-    """As distributions have it, and containers not always: everybody may open it, and mounts by it what is one's own."""
+    """As distributions have it, and containers not always: everybody may open it, for mounts of one's own."""
     path = Path("/dev/fuse")
     before = path.stat().st_mode & 0o777
     if os.geteuid() == 0:
