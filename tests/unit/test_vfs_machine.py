@@ -1,7 +1,12 @@
-"""Whatever is done to a mount, by this client, by others and by restarts: it is what a dictionary of files would be."""
+"""Whatever is done to a mount, by this client, by others and by restarts: it is what a dictionary of files would be.
+
+A second mount of the same place sees what was closed in the first one, and the other way round, as soon as what it
+remembers is old enough. Who has a file open reads one version of it, or is told that it is gone.
+"""
 
 from __future__ import annotations
 
+import errno
 import shutil
 import tempfile
 from contextlib import suppress
@@ -31,7 +36,12 @@ class Mount(RuleBasedStateMachine):
         self.now = 100.0
         self.folders = {""}
         self.files: dict[str, bytes] = {}
+        self.ever = {b""}
+        """All that a file ever had: nobody reads anything else."""
         self.site = self.next_site()
+        self.far = Path(tempfile.mkdtemp())
+        self.other = Site(self.backend, self.far, clock=lambda: self.now)
+        self.readers: list[int] = []
 
     can = MemoryBackend().capabilities
 
@@ -39,8 +49,13 @@ class Mount(RuleBasedStateMachine):
         return Site(self.backend, self.folder, clock=lambda: self.now)
 
     def teardown(self) -> None:
-        self.site.die()
-        shutil.rmtree(self.folder)
+        for site, folder in ((self.site, self.folder), (self.other, self.far)):
+            site.die()
+            shutil.rmtree(folder)
+
+    def has(self, path: str, data: bytes) -> None:
+        self.files[path] = data
+        self.ever.add(data)
 
     def there(self, path: str) -> bool:
         return path in self.folders or path in self.files
@@ -76,7 +91,8 @@ class Mount(RuleBasedStateMachine):
     def write(self, path: str, data: bytes) -> None:
         if self.above(path):
             self.site.write(path, data)
-            self.files[path] = data
+            self.ever.add(b"")
+            self.has(path, data)
 
     @rule(path=st.sampled_from(FILES), data=BYTES, offset=OFFSETS)
     def write_amid(self, path: str, data: bytes, offset: int) -> None:
@@ -85,14 +101,14 @@ class Mount(RuleBasedStateMachine):
         with self.site.opening(path, 2) as node:
             self.site.put(node, data, offset)
             old = self.files[path].ljust(offset, b"\0") if data else self.files[path]
-            self.files[path] = old[:offset] + data + old[offset + len(data) :] if data else old
+            self.has(path, old[:offset] + data + old[offset + len(data) :] if data else old)
             assert self.site.bytes_of(node) == self.files[path]
 
     @rule(path=st.sampled_from(FILES), size=OFFSETS)
     def truncate(self, path: str, size: int) -> None:
         if path in self.files:
             self.site.truncate(path, size)
-            self.files[path] = self.files[path][:size].ljust(size, b"\0")
+            self.has(path, self.files[path][:size].ljust(size, b"\0"))
 
     @rule(path=st.sampled_from(FILES))
     def remove(self, path: str) -> None:
@@ -122,7 +138,7 @@ class Mount(RuleBasedStateMachine):
     def another_client_writes(self, path: str, data: bytes) -> None:
         if self.above(path):
             self.backend.put(path, data)
-            self.files[path] = data
+            self.has(path, data)
             self.now += 2.0
 
     @rule(path=st.sampled_from(FILES))
@@ -131,6 +147,58 @@ class Mount(RuleBasedStateMachine):
             self.backend.remove(path)
             del self.files[path]
             self.now += 2.0
+
+    @rule(path=st.sampled_from(FILES), data=BYTES)
+    def the_other_mount_writes(self, path: str, data: bytes) -> None:
+        if self.above(path):
+            self.now += 2.0
+            self.other.write(path, data)
+            self.has(path, data)
+            self.now += 2.0
+
+    @rule(path=st.sampled_from(FILES), data=BYTES)
+    def the_other_mount_adds(self, path: str, data: bytes) -> None:
+        if path in self.files:
+            self.now += 2.0
+            with self.other.opening(path, 2) as node:
+                self.other.put(node, data, len(self.files[path]))
+            self.has(path, self.files[path] + data)
+            self.now += 2.0
+
+    @rule(source=st.sampled_from(FILES), aim=st.sampled_from(FILES))
+    def the_other_mount_renames(self, source: str, aim: str) -> None:
+        if source in self.files and self.above(aim):
+            self.now += 2.0
+            self.other.rename(source, aim)
+            self.files[aim] = self.files.pop(source)
+            self.now += 2.0
+
+    @rule()
+    def the_other_mount_sees_what_was_closed(self) -> None:
+        self.now += 2.0
+        for path, data in self.files.items():
+            assert self.other.size(path) == len(data)
+            assert self.other.read(path) == data
+
+    @rule(path=st.sampled_from(FILES))
+    def somebody_opens_it(self, path: str) -> None:
+        if path in self.files and len(self.readers) < 4:
+            self.readers.append(self.site.open(path))
+
+    @rule(number=st.integers(0, 3))
+    def somebody_closes_it(self, number: int) -> None:
+        if number < len(self.readers):
+            self.site.close(self.readers.pop(number))
+
+    @invariant()
+    def who_has_it_open_reads_one_version(self) -> None:
+        for reader in self.readers:
+            try:
+                data = self.site.bytes_of(reader)
+            except OSError as error:
+                assert error.errno in (errno.ESTALE, errno.ENOENT), error  # noqa: PT017  # others are faults
+            else:
+                assert data in self.ever
 
     @rule()
     def the_process_is_replaced(self) -> None:
