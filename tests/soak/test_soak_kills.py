@@ -58,8 +58,9 @@ class Users:
                 os.fsync(file.fileno())
                 file.write(piece[30_000:])
             path.rename(path.with_suffix(".new"))
-            if path.with_suffix(".new").read_bytes() != piece:
-                self.wrong.append(f"{path} has not what was written")
+            found = path.with_suffix(".new").read_bytes()
+            if found != piece:
+                self.wrong.append(f"{path} has not what was written: {how_it_differs(piece, found)}")
             if self.rounds % 3 == 0:
                 path.with_suffix(".new").unlink()
 
@@ -82,6 +83,11 @@ class Users:
             work()
         except OSError as error:
             self.wrong.append(repr(error))
+
+
+def how_it_differs(piece: bytes, found: bytes) -> str:
+    same = next((at for at, (one, other) in enumerate(zip(piece, found, strict=False)) if one != other), None)
+    return f"{len(found)} bytes instead of {len(piece)}, of which the first {same or 'all'} are the same"
 
 
 def test_a_hundred_kills_are_noticed_by_nobody(soaked: Mount, kind: str, tmp_path: Path) -> None:

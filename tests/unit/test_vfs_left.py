@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from pf_backends.memory.backend import MemoryBackend
-from support.vfs_site import PATIENCE, Site
+from support.vfs_site import ME, PATIENCE, Site, got
 
 
 @pytest.fixture
@@ -51,6 +51,31 @@ def test_it_waits_for_a_backend_that_does_not_answer(backend: MemoryBackend, tmp
     backend.before = lambda _operation, _path: None
     site.vfs.end()
     assert bytes(backend.fetch("f", limit=10)[1]) == b"some"
+
+
+def test_a_file_that_was_being_closed_when_the_process_was_killed_is_not_empty(
+    backend: MemoryBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = Site(backend, tmp_path)
+    node = written(before, "f")
+    got(before.vfs.flush(node, 1))
+
+    def kill(_staged: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(before.nodes.stage, "end", kill)
+    with pytest.raises(KeyboardInterrupt):
+        got(before.vfs.release(node, 0, 1))
+    before.die()
+    site = Site(backend, tmp_path)
+    # The kernel knows the file by its number, and asks no more by its name.
+    got(site.vfs.release(node, 0, 1))
+    site.rename("f", "g")
+    found = got(site.vfs.getattr(ME, node)).attributes
+    assert found
+    assert found.size == len(b"some")
+    assert site.read("g") == b"some"
+    site.die()
 
 
 def test_nobody_waits_until_the_uploads_of_a_killed_process_are_dropped(backend: MemoryBackend, tmp_path: Path) -> None:

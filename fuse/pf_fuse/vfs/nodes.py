@@ -226,7 +226,9 @@ class Nodes:
     def end(self, node: Node) -> None:
         """The file is written here no more."""
         if node.staged:
-            self._journal.put([StagedIn(node.id, "")])
+            # Together: the next process would take it for the version that was open before it was written.
+            still = [_opened(node)] if node.opens or node.backing else []
+            self._journal.put([StagedIn(node.id, ""), *still])
             self.stage.end(node.staged)
             node.staged = None
             self.clear(node)
