@@ -58,25 +58,31 @@ class Reach:
 
     def refusal(self, address: IPv4Address | IPv6Address) -> str:
         """Why an address is not to be reached; empty if it is."""
-        plain = _plain(address)
-        if any(address in network or plain in network for network in self.allowed):
+        meant = _meant(address)
+        if any(each in network for each in (address, *meant) for network in self.allowed):
             return ""
-        if any(plain in network for network in _CREDENTIALS):
+        return next(filter(None, map(self._why_not, meant)), "")
+
+    def _why_not(self, address: IPv4Address | IPv6Address) -> str:
+        if any(address in network for network in _CREDENTIALS):
             return "where clouds hand out credentials"
-        if plain in _NONE or ((plain.is_multicast or plain.is_reserved) and not plain.is_loopback):
+        if address in _NONE or ((address.is_multicast or address.is_reserved) and not address.is_loopback):
             return "which is no address of one machine"
-        if not self.internal and (not plain.is_global or plain in _SHARED):
+        if not self.internal and (not address.is_global or address in _SHARED):
             return "an address inside of the operator's network"
         return ""
 
 
-def _plain(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
-    """The address of IPv4 that one of IPv6 stands for."""
+def _meant(address: IPv4Address | IPv6Address) -> Sequence[IPv4Address | IPv6Address]:
+    """An address, and those of IPv4 that one of IPv6 stands for."""
     if isinstance(address, IPv4Address):
-        return address
+        return [address]
     if address in _TRANSLATED or (int(address) < 1 << 32 and not address.is_loopback):
-        return IPv4Address(int(address) & 0xFFFFFFFF)
-    return address.ipv4_mapped or address.sixtofour or address
+        return [IPv4Address(int(address) & 0xFFFFFFFF)]
+    if address.ipv4_mapped:
+        return [address.ipv4_mapped]
+    inner = (address.sixtofour, *(address.teredo or ()))
+    return [address, *(each for each in inner if each)]
 
 
 ANYWHERE = Reach()

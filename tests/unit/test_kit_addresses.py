@@ -29,6 +29,7 @@ def test_public_addresses_may_be_called(address: str) -> None:
         "192.168.1.1",
         "100.64.0.1",
         "169.254.169.254",
+        "168.63.129.16",  # public, and where Azure tells machines about themselves
         "224.0.0.1",
         "255.255.255.255",
         "::",

@@ -106,3 +106,16 @@ async def test_an_end_that_cannot_be_settled_is_told(tmp_path: Path, folder: Mou
     words = await keeper.settle([str(folder.lock)], "replica")
     assert "whether all is uploaded cannot be told" in words
     keeper.close()
+
+
+def test_what_two_filesystems_leave_of_a_replica_is_all_kept(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        folder = MountFolder(tmp_path / "mounts" / name)
+        folder.make(ABOUT)
+        (folder.state / "aside").mkdir()
+        (folder.state / "aside" / "mine").write_text(name)
+        assert folder.rescue(tmp_path / "unsent") == ["mine"]
+    assert {path.name: path.read_text() for path in (tmp_path / "unsent").iterdir()} == {
+        "mine": "one",
+        "mine.1": "other",
+    }

@@ -121,3 +121,19 @@ def test_others_go_on_while_it_is_looked_whether_what_goes_is_here(
     site.remove("f")
     assert free == [True]
     assert site.bytes_of(node) == b"some"
+
+
+def test_what_is_put_aside_is_called_as_it_was(site: Site, backend: MemoryBackend, tmp_path: Path) -> None:
+    def fail(operation: str, _path: str) -> None:
+        if operation == "put":
+            raise OSError(errno.EIO, "the wire is cut")
+
+    backend.before = fail
+    for name, body in (("new", b"one"), ("new", b"other"), ("n" * 255, b"more")):
+        node = site.create(name)
+        site.put(node, body)
+        with pytest.raises(OSError, match="wire is cut"):
+            site.close(node)
+    aside = tmp_path / "aside"
+    kept = {path.name: path.read_bytes() for path in aside.iterdir()}
+    assert kept == {"new": b"one", "new.1": b"other", "n" * 240: b"more"}

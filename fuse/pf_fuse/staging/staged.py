@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from threading import Lock
 from typing import Protocol
@@ -16,6 +17,8 @@ from pf_fuse.staging.ahead import Ahead
 
 _SECOND = 1_000_000_000
 _ENDLESS = 1 << 63
+_NAME_MOST = 240
+"""Bytes of a name that is left room for a number; disks take 255."""
 
 
 class Known(Protocol):
@@ -163,7 +166,7 @@ class Stage:
         """What could not be uploaded goes where people find it."""
         staged.drop_ahead()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        kept = folder / f"{name}.{staged.file.name}"
+        kept = free_place(folder, name or "without a name")
         staged.file.rename(kept)
         os.close(staged.descriptor)
         return kept
@@ -173,6 +176,13 @@ class Stage:
         for file in self._folder.iterdir():
             if file.name not in needed:
                 file.unlink(missing_ok=True)
+
+
+def free_place(folder: Path, name: str) -> Path:
+    """Where nothing is yet in a folder: what was put aside before is called so, too, then."""
+    short = os.fsdecode(os.fsencode(name)[:_NAME_MOST])
+    places = (folder / (f"{short}.{number}" if number else short) for number in count())
+    return next(place for place in places if not place.exists())
 
 
 def discard(staged: Staged) -> None:

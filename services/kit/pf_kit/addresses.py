@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import ip_address, ip_network
 
-Address = IPv4Address | IPv6Address
-Network = IPv4Network | IPv6Network
-_TRANSLATED = ip_network("64:ff9b::/96")
-"""Addresses of IPv4 as machines have them that speak IPv6 only (RFC 6052)."""
+from pf_backends.reach import Network, Reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +44,4 @@ def is_named(host: str, allowed: Allowed) -> bool:
 def permitted(host: str, address: str, allowed: Allowed) -> bool:
     """Whether an address may be called that a host has."""
     found = ip_address(address.partition("%")[0])
-    if is_named(host, allowed):
-        return True
-    if any(found in network for network in allowed.networks):
-        return True
-    return all(_public(each) for each in _meant(found))
-
-
-def _public(address: Address) -> bool:
-    return address.is_global and not address.is_multicast
-
-
-def _meant(address: Address) -> Sequence[Address]:
-    """An address, and that of IPv4 which it stands for if it does."""
-    if isinstance(address, IPv4Address):
-        return [address]
-    if address.ipv4_mapped:
-        return [address.ipv4_mapped]
-    inner = [address.sixtofour, *(address.teredo or ())]
-    if address in _TRANSLATED:
-        inner.append(IPv4Address(int(address) & 0xFFFFFFFF))
-    return [address, *(each for each in inner if each)]
+    return is_named(host, allowed) or not Reach(internal=False, allowed=allowed.networks).refusal(found)

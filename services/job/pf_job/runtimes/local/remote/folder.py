@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from itertools import count
 from pathlib import Path
 
 from paddleflow.mounted import NotMounted, Unanswered, ask_whoever_serves, is_held, is_mounted, take_away
@@ -134,7 +135,9 @@ class MountFolder:
         if found:
             to.mkdir(mode=0o700, parents=True, exist_ok=True)
         for each in found:
-            each.rename(to / each.name)
+            # Another filesystem may have had one that is called so.
+            numbered = (to / (f"{each.name}.{number}" if number else each.name) for number in count())
+            each.rename(next(place for place in numbered if not place.exists()))
         return [each.name for each in found]
 
     def remove(self) -> bool:
