@@ -13,8 +13,9 @@ import pytest
 
 from pf_backends.entries import Condition
 from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
+from pf_fuse.operations import TOP
 from pf_fuse.vfs.tree import Freshness
-from support.vfs_site import Site, fails, got
+from support.vfs_site import PATIENCE, Site, fails, got
 
 
 @pytest.fixture
@@ -354,3 +355,30 @@ def test_a_folder_that_is_written_to_all_the_time_is_listed_once(
     assert site.size("new") == 18
     assert site.names("") == ["new"]
     assert lists == 1
+
+
+def test_what_is_changed_when_a_folder_was_just_listed_is_known(tmp_path: Path) -> None:
+    backend = MemoryBackend()
+    backend.put("f", b"old")
+    site = Site(backend, tmp_path)
+    asked, go = threading.Event(), threading.Event()
+
+    def wait(operation: str, _path: str) -> None:
+        if operation == "list":
+            asked.set()
+            assert go.wait(PATIENCE)
+
+    backend.before = wait
+    top = site.nodes[TOP]
+    lister = threading.Thread(target=site.tree.list, args=(top,))
+    lister.start()
+    assert asked.wait(PATIENCE)
+    with site.tree.lock:
+        go.set()
+        # It has what the backend told, and waits for the lock.
+        lister.join(0.2)
+        backend.before = lambda _operation, _path: None
+        site.tree.put(top, "f", backend.put("f", b"newer"), 0.0)
+    lister.join(PATIENCE)
+    assert site.size("f") == len(b"newer")
+    site.die()

@@ -302,15 +302,16 @@ class Tree:
                 self._amid[folder.id] = changed
             try:
                 entries = self._all(path)
+                if entries is None:
+                    return None
+                with self.lock:
+                    listing = self._overlaid(folder, entries, begun + self._freshness.seconds, changed)
+                    if folder.path == path:
+                        folder.listing = listing
+                        return listing
             finally:
+                # Not before it was looked at: somebody may change something while this waits for the lock.
                 self._amid.pop(folder.id)
-            if entries is None:
-                return None
-            with self.lock:
-                listing = self._overlaid(folder, entries, begun + self._freshness.seconds, changed)
-                if folder.path == path:
-                    folder.listing = listing
-                    return listing
             if attempt == _ATTEMPTS:
                 # It is renamed all the time: what was listed is good for this once.
                 listing.until = 0.0
