@@ -15,6 +15,8 @@ BLOCK = 4096
 """Bytes that disks give out at once."""
 CHECKED_AT_ONCE = 8 * PAGE
 UNSET = -1
+WILLING = 1 << 20
+"""Bytes that the kernel reads when it is told once; of what is more than its disk reads at a time it forgets the rest."""
 IDLE_SHARE = 4
 """Of the memory that nobody uses, a large file that was read may take one part in so many."""
 TOUCHED = 1_000_000_000
@@ -150,7 +152,8 @@ class CachedFile:
         """
         if self._stored and self._folder and self.size >= LARGE and self.size <= _idle_memory() // IDLE_SHARE:
             with self._folder.blamed():
-                os.posix_fadvise(self._stored.descriptor, 0, self.size, os.POSIX_FADV_WILLNEED)
+                for start in range(0, self.size, WILLING):
+                    os.posix_fadvise(self._stored.descriptor, start, WILLING, os.POSIX_FADV_WILLNEED)
 
     def rest(self) -> None:
         """Nobody has it open, and nobody reads it without asking."""
@@ -187,13 +190,13 @@ class CachedFile:
         return stored is not None
 
     def _fill(self, folder: Folder, first: int, view: memoryview, sealed: list[int]) -> bool:
-        stored = self._writable(folder, _on_disk(len(view)))
+        stored = self._writable(folder, on_disk(len(view)))
         if stored is None or self.dropped:
             return self.complete
         counted, stored.state = stored.state is NEW, UNKNOWN
         for start, until in self._gaps(first, first + len(sealed)):
             part = view[(start - first) * PAGE : (until - first) * PAGE]
-            if not counted and not folder.takes(_on_disk(len(part)), files=0):
+            if not counted and not folder.takes(on_disk(len(part)), files=0):
                 return False
             stored.write(part, start * PAGE)
             stored.keep(start, sealed[start - first : until - first])
@@ -251,6 +254,6 @@ def _idle_memory() -> int:
     return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def _on_disk(size: int) -> int:
+def on_disk(size: int) -> int:
     """Bytes that so many bytes take."""
     return -(-size // BLOCK) * BLOCK
