@@ -79,9 +79,10 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
     nodes = Nodes(Journal(folder / "nodes"), stage, resumed=resumed)
     lasts = _DATASET_LASTS if settings.dataset else settings.lasts
     tree = _tree(backend, settings, nodes, Freshness(lasts, lasts))
-    fetching = FetchSettings(memory=settings.cache.memory)
-    team = _team(settings, backend, cache, fetching.deadline)
-    fetcher = Fetcher(backend, cache, fetching, tree, team, lasting=lasts >= _LASTING)
+    team = _team(settings, backend, cache)
+    fetcher = Fetcher(
+        backend, cache, FetchSettings(memory=settings.cache.memory), tree, team, lasting=lasts >= _LASTING
+    )
     sessions = Sessions(nodes, fetcher)
     look = Look(settings.uid, settings.gid, time.time_ns(), settings.file_mode, settings.folder_mode, settings.owned)
     quota = Quota(settings.quota, settings.quota_files)
@@ -116,14 +117,14 @@ def _tree(backend: Backend, settings: MountSettings, nodes: Nodes, freshness: Fr
     return Tree(Snapshot(index, backend.capabilities), nodes, freshness, time.monotonic, index.find)
 
 
-def _team(settings: MountSettings, backend: Backend, cache: PageCache, deadline: float) -> Team | None:
+def _team(settings: MountSettings, backend: Backend, cache: PageCache) -> Team | None:
     """Who brings small files, if each of them has to come from another machine."""
     usual = min(_PORTERS, (os.cpu_count() or 2) // 2)
     most = usual if settings.porters is None else settings.porters
     if settings.url.startswith("local:") or not most:
         return None
     source = SourceSettings(settings.url, settings.cache, settings.properties, settings.links, read_only=True)
-    return Team(CarrySettings(source, settings.renewal), backend.address, cache, most, deadline)
+    return Team(CarrySettings(source, settings.renewal), backend.address, cache, most)
 
 
 def _settled(_node: Node) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from pf_backends.entries import Entry
 from pf_backends.errors import Changed, unreachable
-from pf_fuse.arriving import once
+from pf_fuse.arriving import Coming, once
 from pf_fuse.fetching.common import Common, Counts, Source
 from pf_fuse.fetching.memory import Memory
 from pf_fuse.fetching.ordering import Neighbours, Nobody, Order
@@ -58,8 +58,8 @@ class OpenFile:
     def read(self, offset: int, size: int) -> Answer[Bytes]:
         """As many bytes as are asked for, fewer only at the end; ESTALE if the backend has another version by now."""
         reading = self._reading
-        if not reading.file.complete and (coming := self._fetcher.coming(reading.entry)):
-            return once(coming, lambda: self._come(coming, offset, size))
+        if reading.untouched and (coming := self._fetcher.coming(reading.entry)):
+            return once(coming.found, lambda: self._come(coming.found, offset, size))
         return reading.read(offset, size)
 
     def whole(self) -> int | None:
@@ -85,9 +85,9 @@ class OpenFile:
     def close(self) -> None:
         self._fetcher.close(self._reading)
 
-    def _come(self, coming: Future[Entry | None], offset: int, size: int) -> Answer[Bytes]:
+    def _come(self, found: Future[Entry | None], offset: int, size: int) -> Answer[Bytes]:
         """Fails as bringing it has."""
-        coming.result()
+        found.result()
         return self._reading.read(offset, size)
 
 
@@ -141,7 +141,12 @@ class Fetcher:
         """True if all of that version is known to be on the disk, and was checked."""
         return self._common.cache.at_hand(Key(self._common.source.address, entry.path, entry.version), entry.size)
 
-    def coming(self, entry: Entry) -> Future[Entry | None] | None:
+    def alone(self) -> None:
+        """Nobody hears other processes any more."""
+        if self._team:
+            self._team.end()
+
+    def coming(self, entry: Entry) -> Coming | None:
         """As `bring`, by another process; None if none does it, or none needs to."""
         return self._team.carry(entry) if self._team and self._brings(entry) else None
 
@@ -152,8 +157,10 @@ class Fetcher:
         """
         if not self._brings(entry):
             return None
+        begun = time.monotonic()
         if coming := self.coming(entry):
-            return coming.result()
+            found = coming.found.result()
+            return found if coming.since >= begun else None
         reading = self._hold(entry)
         with self._common.lock:
             fetch = reading.claim()
@@ -203,8 +210,7 @@ class Fetcher:
 
     def end(self, patience: float = 1.0) -> None:
         """Nothing is fetched any more, and whoever waits is told so. Requests under way may end later."""
-        if self._team:
-            self._team.end()
+        self.alone()
         with self._common.lock:
             self._common.turns.end()
             waits = self._common.watch.end()
@@ -217,7 +223,7 @@ class Fetcher:
     def _open_next(self, entry: Entry, *, here: bool) -> None:
         expected = self._order.opened(entry.path, here=here, far=self._early or self._common.pace.far)
         if self._team:
-            expected = [each for each in expected if self._team.carry(each) is None]
+            expected = [each for each in expected if self._team.carry(each, ahead=True) is None]
         if expected:
             with self._common.lock:
                 if self._common.turns.waiting < 2 * self._common.settings.files_ahead:

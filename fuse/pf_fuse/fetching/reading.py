@@ -74,6 +74,11 @@ class Reading:
         return bool(self.blocks) and self.file.fd < 0 and not self.error and bool(self.entry.version)
 
     @property
+    def untouched(self) -> bool:
+        """Nothing of it is here, or on its way, or known to be wrong."""
+        return not (self.file.complete or self.blocks or self.flying or self.error)
+
+    @property
     def unused(self) -> bool:
         """Nobody has it open."""
         return not self.opens

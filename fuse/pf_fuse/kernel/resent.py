@@ -9,20 +9,26 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
+from pf_fuse.arriving import once
 from pf_fuse.operations import Answer
 
 T = TypeVar("T")
 
 
 def forgiving(operation: Callable[[], Answer[T]], number: int, instead: Callable[[], Answer[T]]) -> Answer[T]:
-    """What is answered instead if it fails with this number. It is waited for, which is rare: only after a restart."""
-    try:
-        answer = operation()
-        return answer.result() if isinstance(answer, Future) else answer
-    except OSError as failure:
-        if failure.errno != number:
-            raise
-        return instead()
+    """What is answered instead if it fails with this number."""
+
+    def forgiven(answer: Callable[[], Answer[T]]) -> Answer[T]:
+        try:
+            return answer()
+        except OSError as failure:
+            if failure.errno != number:
+                raise
+            return instead()
+
+    answer = forgiven(operation)
+    # The thread that asks is needed by whoever answers.
+    return once(answer, lambda: forgiven(answer.result)) if isinstance(answer, Future) else answer
 
 
 def nothing() -> None:

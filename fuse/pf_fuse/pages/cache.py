@@ -20,7 +20,7 @@ from hashlib import blake2b
 from pf_fuse.pages.adopting import adopt
 from pf_fuse.pages.checking import Report, check
 from pf_fuse.pages.evicting import Evictor, found, remove, unlink
-from pf_fuse.pages.file import CachedFile
+from pf_fuse.pages.file import CachedFile, on_disk
 from pf_fuse.pages.folder import Folder, FolderStats
 from pf_fuse.pages.keys import Key
 from pf_fuse.pages.stored import State
@@ -114,29 +114,26 @@ class PageCache:
                 self._know(name, state)
         return state is not None
 
-    def put(self, key: Key, data: memoryview) -> State | None:
-        """Keeps all of a file that nobody has here; None if there is no room, or it is there or somebody fills it."""
-        folder = self._folder(key.name)
-        return folder.put(key, data) if folder else None
+    def put(self, folder: int, key: Key, data: memoryview) -> State | None:
+        """Keeps all of a file that nobody has; None if it cannot, or something is there. It is not counted."""
+        chosen = self._folders[folder]
+        return chosen.put(key, data) if chosen.usable() else None
 
-    def wants(self, key: Key) -> bool:
-        """True if nothing is there of a file, and nothing has to go for it."""
+    def wants(self, key: Key) -> int | None:
+        """Which folder a file is to be put into of which nothing is there; None if something has to go first."""
         name = key.name
         known = self._files.get(name)
         folder = None if known and known.fd >= 0 else self._folder(name)
-        return folder is not None and not folder.has(name) and not folder.crowded
+        return None if folder is None or folder.has(name) or folder.crowded else self._folders.index(folder)
 
-    def delivered(self, key: Key, size: int, state: State) -> None:
+    def delivered(self, folder: int, key: Key, size: int, state: State) -> None:
         """Somebody else has put all of a file there, and knows that it is right."""
-        name = key.name
         with self._lock:
-            self._know(name, state)
-        if folder := self._folder(name):
-            folder.takes(size, files=1)
+            self._know(key.name, state)
+        self._folders[folder].takes(on_disk(size), files=1)
         file = self.open(key, size)
         file.look(state)
         self.close(file)
-        self.tidy()
 
     def close(self, file: CachedFile) -> None:
         """Whoever opened it needs it no more."""

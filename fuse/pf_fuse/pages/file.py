@@ -16,7 +16,7 @@ BLOCK = 4096
 CHECKED_AT_ONCE = 8 * PAGE
 UNSET = -1
 WILLING = 1 << 20
-"""Bytes that the kernel reads when it is told once; of what is more than its disk reads at a time it forgets the rest."""
+"""Bytes that the kernel reads when it is told once; what is more than its disk reads at a time it forgets."""
 IDLE_SHARE = 4
 """Of the memory that nobody uses, a large file that was read may take one part in so many."""
 TOUCHED = 1_000_000_000

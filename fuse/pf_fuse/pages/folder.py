@@ -136,7 +136,7 @@ class Folder:
 
     def put(self, key: Key, data: memoryview) -> State | None:
         """All of a new file; None if it cannot be kept, or something is there."""
-        stored = self.make(key.name, key, len(data)) if self.takes(len(data), files=1) else None
+        stored = self.make(key.name, key, len(data))
         if stored is None:
             return None
         with self.blamed(), closing(stored):

@@ -6,12 +6,14 @@ deal with it.
 
 from __future__ import annotations
 
+import os
 import select
 import socket
 import ssl
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 
 from pf_backends.entries import Entry
 from pf_backends.errors import Unreachable
@@ -29,6 +31,11 @@ _STALL = 10.0
 _KEPT = 20.0
 """Seconds after which a connection that nobody used is not trusted to be there still."""
 _LOOK = 1.0
+_AGAIN = 5.0
+"""Seconds after which another connection is begun where one could not be."""
+_UNUSUAL = 16
+_PAUSE = 30.0
+"""Seconds in which all is left to others after so many answers in a row that were not as they should be."""
 _END = b"\r\n\r\n"
 _LATER = (BlockingIOError, ssl.SSLWantReadError)
 
@@ -71,6 +78,7 @@ class Lane:
             self._got += count
             head = self._head or self._begun(self.order)
             if head and self._got >= self.end + self.order.size:
+                self._require(self._got == self.end + self.order.size)
                 return head
 
     @property
@@ -91,21 +99,39 @@ class Lane:
             return None
         head = self._head = parse_head(bytes(self._view[:found]))
         self.end = found + len(_END)
-        if head.status != 200 or head.length != order.size or head.closes or self._got > self.end + order.size:
-            raise Unreachable("is not what was asked for")
+        self._require(head.status == 200 and head.length == order.size)
         return head
+
+    @staticmethod
+    def _require(usual: bool) -> None:
+        if not usual:
+            raise Unreachable("is not what was asked for")
 
 
 class Lanes:
     """All of them, for one thread."""
 
     def __init__(
-        self, wholes: Wholes, came: Callable[[Order, Entry, memoryview], None], otherwise: Callable[[Order], object]
+        self,
+        wholes: Wholes,
+        came: Callable[[Order, Entry, memoryview], None],
+        otherwise: Callable[[Order], object],
+        apart: Callable[[Callable[[], None]], object],
     ) -> None:
+        """`otherwise` fetches a file in another way, `apart` does what takes long; both by other threads."""
         self._wholes = wholes
         self._came = came
         self._otherwise = otherwise
+        self._apart = apart
         self._poll = select.epoll()
+        self._bell = os.eventfd(0, os.EFD_CLOEXEC)
+        """Rung by who has begun a connection, or could not."""
+        self._dialled: deque[socket.socket | None] = deque()
+        self._dialling = 0
+        self._not_before = 0.0
+        self._unusual = 0
+        """Answers in a row that were none."""
+        self._usual_after = 0.0
         self._lanes: dict[int, Lane] = {}
         self._idle: list[Lane] = []
         self._todo: deque[Order] = deque()
@@ -113,23 +139,36 @@ class Lanes:
     def run(self, line: socket.socket, ordered: Callable[[], list[Order] | None]) -> None:
         """Until `ordered`, which is asked whenever there is something on the line, says that there will be no more."""
         self._poll.register(line, select.EPOLLIN)
-        while True:
-            for descriptor, _ in self._poll.poll(_LOOK):
-                if lane := self._lanes.get(descriptor):
-                    self._heard(lane)
-                    continue
+        self._poll.register(self._bell, select.EPOLLIN)
+        try:
+            while self._hear(ordered):
+                self._begin()
+                self._look()
+        finally:
+            for lane in self._lanes.values():
+                lane.close()
+            self._poll.close()
+
+    def _hear(self, ordered: Callable[[], list[Order] | None]) -> bool:
+        """False if nothing will be ordered any more."""
+        for descriptor, _ in self._poll.poll(_LOOK):
+            if lane := self._lanes.get(descriptor):
+                self._heard(lane)
+            elif descriptor == self._bell:
+                self._connected()
+            else:
                 orders = ordered()
                 if orders is None:
-                    return
+                    return False
                 self._todo.extend(orders)
-            self._begin()
-            self._look()
+        return True
 
     def _heard(self, lane: Lane) -> None:
         order, wanted = lane.order, lane.wanted
         try:
             head = lane.take()
         except (OSError, ValueError):
+            self._unusual += lane.order is not None
             self._drop(lane)
             return
         lane.since = time.monotonic()
@@ -141,35 +180,73 @@ class Lanes:
         else:
             self._otherwise(order)
         lane.order = None
-        self._idle.append(lane)
+        self._unusual = 0
+        if head.closes:
+            self._drop(lane)
+        else:
+            self._idle.append(lane)
 
     def _begin(self) -> None:
         while self._todo:
-            lane = self._idle.pop() if self._idle else self._dialled()
-            if lane is None:
+            if self._unusual >= _UNUSUAL:
+                self._unusual, self._usual_after = 0, time.monotonic() + _PAUSE
+            if time.monotonic() < self._usual_after:
+                self._give_up()
+            elif self._idle:
+                self._ask(self._todo.popleft())
+            else:
+                self._dial()
                 return
-            order = self._todo.popleft()
-            wanted = order.entry
-            try:
-                lane.ask(order, wanted, self._wholes.request(wanted.path), time.monotonic())
-            except OSError:
-                self._drop(lane)
 
-    def _dialled(self) -> Lane | None:
-        """A new one, if there may be more. Where none can be had those who can tell why are asked."""
-        if len(self._lanes) >= AT_ONCE:
-            return None
+    def _ask(self, order: Order) -> None:
+        wanted = order.entry
         try:
-            line = self._wholes.dialled()
+            request = self._wholes.request(wanted.path)
         except OSError:
-            while self._todo:
-                self._otherwise(self._todo.popleft())
-            return None
-        line.setblocking(False)
-        lane = Lane(line)
-        self._lanes[line.fileno()] = lane
-        self._poll.register(line, select.EPOLLIN)
-        return lane
+            # Such as for a name that no object can have.
+            self._otherwise(order)
+            return
+        lane = self._idle.pop()
+        try:
+            lane.ask(order, wanted, request, time.monotonic())
+        except OSError:
+            self._drop(lane)
+
+    def _dial(self) -> None:
+        """Another connection, if there may be more and one could be had lately."""
+        waiting = time.monotonic() < self._not_before
+        if waiting and not self._lanes and not self._dialling:
+            self._give_up()
+        elif not waiting and len(self._lanes) + self._dialling < AT_ONCE and self._dialling < len(self._todo):
+            self._dialling += 1
+            self._apart(self._call)
+
+    def _call(self) -> None:
+        """By another thread, as nobody knows how long it takes."""
+        line = None
+        with suppress(OSError):
+            line = self._wholes.dialled()
+        self._dialled.append(line)
+        os.eventfd_write(self._bell, 1)
+
+    def _connected(self) -> None:
+        os.eventfd_read(self._bell)
+        while self._dialled:
+            line = self._dialled.popleft()
+            self._dialling -= 1
+            if line is None:
+                self._not_before = time.monotonic() + _AGAIN
+                continue
+            line.setblocking(False)
+            lane = self._lanes[line.fileno()] = Lane(line)
+            self._poll.register(line, select.EPOLLIN)
+            lane.since = time.monotonic()
+            self._idle.append(lane)
+
+    def _give_up(self) -> None:
+        """Those do it who can tell why it cannot be done."""
+        while self._todo:
+            self._otherwise(self._todo.popleft())
 
     def _look(self) -> None:
         """Those of which nothing is heard."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 import msgspec
@@ -20,6 +21,8 @@ class Order(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A small file that is to be brought into the cache."""
 
     number: int
+    folder: int
+    """Of the cache, by its place among them."""
     path: bytes
     version: bytes
     size: int
@@ -43,8 +46,8 @@ class Report(msgspec.Struct, frozen=True, array_like=True, gc=False):
     why: str = ""
 
 
-def order(number: int, entry: Entry) -> Order:
-    return Order(number, os.fsencode(entry.path), os.fsencode(entry.version), entry.size)
+def order(number: int, folder: int, entry: Entry) -> Order:
+    return Order(number, folder, os.fsencode(entry.path), os.fsencode(entry.version), entry.size)
 
 
 def delivered(number: int, found: Entry, state: State | None) -> Report:
@@ -52,7 +55,7 @@ def delivered(number: int, found: Entry, state: State | None) -> Report:
 
 
 def failed(number: int, error: OSError) -> Report:
-    return Report(number, error=error.errno or 1, why=(error.strerror or str(error))[:LONGEST_WHY])
+    return Report(number, error=error.errno or errno.EIO, why=(error.strerror or str(error))[:LONGEST_WHY])
 
 
 def found(ordered: Entry, report: Report) -> Entry | None:

@@ -24,7 +24,7 @@ from pf_fuse.porters.messages import LARGEST, READY, Order, Report, delivered, f
 from pf_fuse.settings import CarrySettings, read
 
 AT_ONCE = 8
-"""Requests under way, each by a thread of its own."""
+"""Requests under way, each by a thread of its own, and connections that are begun."""
 
 
 def carry(line: socket) -> None:
@@ -38,17 +38,23 @@ def carry(line: socket) -> None:
     workers = ThreadPoolExecutor(AT_ONCE, "carry")
     line.send(READY)
     try:
-        _work(porter, backend, line, lambda order: workers.submit(porter.fetch, order))
+        _work(porter, backend, line, lambda order: workers.submit(porter.fetch, order), workers.submit)
     finally:
         workers.shutdown(wait=False, cancel_futures=True)
         backend.close()
 
 
-def _work(porter: Porter, backend: Backend, line: socket, submit: Callable[[Order], object]) -> None:
+def _work(
+    porter: Porter,
+    backend: Backend,
+    line: socket,
+    submit: Callable[[Order], object],
+    dial: Callable[[Callable[[], None]], object],
+) -> None:
     if isinstance(backend, Swift):
-        Lanes(backend.wholes(), porter.keep, submit).run(line, lambda: _orders(line))
+        Lanes(backend.wholes(), porter.keep, submit, dial).run(line, lambda: _orders(line))
         return
-    while data := line.recv(LARGEST):
+    while data := _packet(line, 0):
         submit(order_of(data))
 
 
@@ -56,10 +62,17 @@ def _orders(line: socket) -> list[Order] | None:
     """Those that have come; None if there will be no more."""
     found: list[Order] = []
     with suppress(BlockingIOError):
-        while data := line.recv(LARGEST, MSG_DONTWAIT):
+        while data := _packet(line, MSG_DONTWAIT):
             found.append(order_of(data))
         return found or None
     return found
+
+
+def _packet(line: socket, flags: int) -> bytes:
+    """Empty if nobody orders anything any more."""
+    with suppress(ConnectionError):
+        return line.recv(LARGEST, flags)
+    return b""
 
 
 class Porter:
@@ -82,7 +95,7 @@ class Porter:
             self.keep(order, found, memoryview(data))
 
     def keep(self, order: Order, found: Entry, data: memoryview) -> None:
-        state = self._cache.put(Key(self._address, found.path, found.version), data)
+        state = self._cache.put(order.folder, Key(self._address, found.path, found.version), data)
         self._report(delivered(order.number, found, state))
 
     def _report(self, report: Report) -> None:

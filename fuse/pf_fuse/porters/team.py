@@ -20,7 +20,8 @@ from typing import Protocol
 import msgspec
 
 from pf_backends.entries import Entry
-from pf_backends.errors import failure, unreachable
+from pf_backends.errors import failure
+from pf_fuse.arriving import Coming
 from pf_fuse.pages.cache import PageCache
 from pf_fuse.pages.keys import Key
 from pf_fuse.porters.messages import LARGEST, Report, found, order, packet, report_of
@@ -29,12 +30,16 @@ from pf_fuse.settings import CarrySettings
 _COMMAND = (sys.executable, "-m", "pf_fuse", "carry")
 _IDLE = 30.0
 """Seconds without orders after which a porter is ended."""
-_AGAIN = 5.0
-"""Seconds after which another one may be begun in place of one that is gone."""
+_AGAIN, _LONGEST = 5.0, 600.0
+"""Seconds after which another one may be begun in place of one that is gone; longer where none has ever been ready."""
 _LOOK = 1.0
 """Seconds between two looks whether somebody waits too long."""
 _ROOM = 256
 """Orders that a porter has at most."""
+_AHEAD = 32
+"""Orders of a porter from which on it is given none that nobody waits for: those that come after would wait longer."""
+PATIENCE = 10.0
+"""Seconds; whoever has waited so long for a porter asks the backend himself."""
 _BUSY = 16
 """Orders of the porter that has the fewest, from which on another one is begun."""
 _MANY = 32
@@ -52,8 +57,9 @@ class Carried:
 
     key: Key
     entry: Entry
-    until: float
-    coming: Future[Entry | None] = field(default_factory=Future)
+    folder: int
+    """Of the cache."""
+    coming: Coming
 
 
 @dataclass(slots=True)
@@ -75,9 +81,13 @@ class Porter:
     process: subprocess.Popen[bytes]
     orders: dict[int, Carried] = field(default_factory=dict)
     used: float = 0.0
-    """When it was given an order last."""
+    """When it was given an order last, or said something."""
     heard: bool = False
     """Somebody listens, or will."""
+    known: bool = False
+    """It was ready."""
+    left: float = 0.0
+    """When it was told to end."""
     over: threading.Event = field(default_factory=threading.Event)
     """It will say no more, or nobody listens."""
 
@@ -93,16 +103,21 @@ class Listening(Protocol):
 class Team:
     """All of them. May be used by any number of threads; what they say is heard by one."""
 
-    def __init__(self, settings: CarrySettings, address: str, cache: PageCache, most: int, deadline: float) -> None:
+    def __init__(
+        self, settings: CarrySettings, address: str, cache: PageCache, most: int, patience: float = PATIENCE
+    ) -> None:
+        """`patience`: seconds after which what was ordered is to be had in another way."""
         self._told = msgspec.json.encode(settings, enc_hook=str)
         self._address = address
         self._cache = cache
-        self._most = most
-        self._deadline = deadline
+        self._most = most if len(self._told) <= LARGEST else 0
+        self._patience = patience
         self._lock = threading.Lock()
         self._porters: list[Porter] = []
         self._beginning = 0
         self._not_before = 0.0
+        self._failed = 0
+        """Porters in a row that were never ready."""
         self._carried: dict[Key, Carried] = {}
         self._number = 0
         self._since, self._lately = 0.0, 0
@@ -114,22 +129,25 @@ class Team:
         """Before that, nobody is begun."""
         self._listening = listening
 
-    def carry(self, entry: Entry) -> Future[Entry | None] | None:
+    def carry(self, entry: Entry, *, ahead: bool = False) -> Coming | None:
         """Has a small file brought into the cache; None if nobody can now, or something is there of it.
 
-        The future says what lies at its path; None if that is to be found out in another way.
+        `ahead`: nobody waits for it so far.
         """
-        key = Key(self._address, entry.path, entry.version)
+        key, most = Key(self._address, entry.path, entry.version), _AHEAD if ahead else _ROOM
         with self._lock:
             if known := self._carried.get(key):
                 return known.coming
-            if self._chosen() is None:
+            if self._chosen(most) is None:
                 return None
-        if not self._cache.wants(key):
+        folder = self._cache.wants(key)
+        if folder is None:
             return None
         with self._lock:
             known = self._carried.get(key)
-            return known.coming if known else self._ordered(Carried(key, entry, time.monotonic() + self._deadline))
+            if known:
+                return known.coming
+            return self._ordered(Carried(key, entry, folder, Coming(Future(), time.monotonic())), most)
 
     @property
     def processes(self) -> Sequence[int]:
@@ -146,14 +164,14 @@ class Team:
             _hang_up(porter)
             porter.over.set()
 
-    def _chosen(self) -> Porter | None:
+    def _chosen(self, most: int) -> Porter | None:
         """Who has the fewest orders. Where all have many, another one is begun."""
         porter = min(self._porters, key=lambda porter: len(porter.orders), default=None)
         count = len(porter.orders) if porter else self._asked_lately()
         enough = _BUSY if porter else _MANY
         if count >= enough and len(self._porters) + self._beginning < self._most:
             self._begin()
-        return porter if porter and len(porter.orders) < _ROOM else None
+        return porter if porter and len(porter.orders) < most else None
 
     def _asked_lately(self) -> int:
         now = time.monotonic()
@@ -167,17 +185,17 @@ class Team:
             self._beginning += 1
             threading.Thread(target=self._run, name="porter", daemon=True).start()
 
-    def _ordered(self, carried: Carried) -> Future[Entry | None] | None:
-        porter = self._chosen()
+    def _ordered(self, carried: Carried, most: int) -> Coming | None:
+        porter = self._chosen(most)
         if porter is None:
             return None
         self._number += 1
         try:
-            porter.line.send(packet(order(self._number, carried.entry)), socket.MSG_DONTWAIT)
+            porter.line.send(packet(order(self._number, carried.folder, carried.entry)), socket.MSG_DONTWAIT)
         except OSError:
             # It is slow, or gone, which who listens to it finds out.
             return None
-        porter.used = time.monotonic()
+        porter.used = carried.coming.since
         porter.orders[self._number] = self._carried[carried.key] = carried
         return carried.coming
 
@@ -189,6 +207,8 @@ class Team:
             self._make_known(porter)
             while not porter.over.wait(_LOOK):
                 self._look(porter)
+                # Here nobody waits while room is made.
+                self._cache.tidy()
         except OSError as error:
             log.warning("no process fetches small files beside this one: %s", error)
         finally:
@@ -204,12 +224,14 @@ class Team:
             porter.heard = True
             listening.watch(porter.line.fileno(), lambda: self._heard(porter, listening))
         else:
+            log.warning("a process that is to fetch small files has ended before it could")
             porter.over.set()
 
     def _heard(self, porter: Porter, listening: Listening) -> None:
         """Takes what it has said. The first time that is nothing: from then on it can be given orders."""
-        if porter not in self._porters:
+        if not porter.known:
             with self._lock:
+                porter.known = True
                 self._beginning -= 1
                 self._porters.append(porter)
         try:
@@ -226,57 +248,80 @@ class Team:
 
     def _reported(self, porter: Porter, report: Report) -> None:
         with self._lock:
+            porter.used = time.monotonic()
             carried = porter.orders.pop(report.number, None)
             if carried:
                 self._carried.pop(carried.key, None)
         if carried is None:
             return
+        self._count(report, carried.entry.size)
+        try:
+            if report.state:
+                self._cache.delivered(carried.folder, carried.key, carried.entry.size, report.state)
+        finally:
+            _settle(carried, report)
+
+    def _count(self, report: Report, size: int) -> None:
         self.counts.requests += 1
-        if report.modified is not None:
-            self.counts.fetched += carried.entry.size
-        if report.error:
-            self.counts.failures += 1
-        if report.state:
-            self._cache.delivered(carried.key, carried.entry.size, report.state)
-        # It may have been late.
-        with suppress(InvalidStateError):
-            if report.error:
-                carried.coming.set_exception(failure(report.error, carried.entry.path, report.why))
-            else:
-                carried.coming.set_result(found(carried.entry, report))
+        self.counts.fetched += size if report.modified is not None else 0
+        self.counts.failures += bool(report.error)
 
     def _look(self, porter: Porter) -> None:
-        """Nothing was heard of it for a while."""
+        """Whether it has nothing to do, and whether somebody waits too long for it."""
         now = time.monotonic()
         with self._lock:
-            idle = not porter.orders and now - porter.used > _IDLE
-            late = [each for each in porter.orders.values() if each.until <= now]
-        if idle:
-            _hang_up(porter)
+            late = self._late(porter, now)
+            silent = bool(late) and now - porter.used > self._patience
+            if not porter.left and porter.known and (silent or (not porter.orders and now - porter.used > _IDLE)):
+                porter.left = now
+                self._porters.remove(porter)
+                _hang_up(porter)
         if self._listening is None:
             porter.over.set()
-        if late:
+        if silent or (porter.left and now - porter.left > _PATIENCE):
             porter.process.kill()
         for each in late:
-            with suppress(InvalidStateError):
-                each.coming.set_exception(unreachable(each.entry.path, "the backend has not answered in time"))
+            _give_up(each)
+
+    def _late(self, porter: Porter, now: float) -> list[Carried]:
+        """What was ordered too long ago is ordered no more. The caller holds the lock."""
+        late = {number: each for number, each in porter.orders.items() if now - each.coming.since > self._patience}
+        for number, each in late.items():
+            del porter.orders[number]
+            self._carried.pop(each.key, None)
+        return list(late.values())
 
     def _gone(self, porter: Porter | None) -> None:
         """What it had to bring is not known."""
         with self._lock:
-            ready = porter in self._porters
+            known = porter is not None and porter.known
             self._porters = [each for each in self._porters if each is not porter]
-            self._beginning -= not ready
+            self._beginning -= not known
             left = list(porter.orders.values()) if porter else []
             for each in left:
                 self._carried.pop(each.key, None)
-            if left or not ready:
-                self._not_before = time.monotonic() + _AGAIN
+            self._failed = 0 if known else self._failed + 1
+            if left or not known:
+                self._not_before = time.monotonic() + min(_AGAIN * 2**self._failed, _LONGEST)
         for each in left:
-            with suppress(InvalidStateError):
-                each.coming.set_result(None)
+            _give_up(each)
         if porter:
             _ended(porter)
+
+
+def _settle(carried: Carried, report: Report) -> None:
+    # It may have been late.
+    with suppress(InvalidStateError):
+        if report.error:
+            carried.coming.found.set_exception(failure(report.error, carried.entry.path, report.why))
+        else:
+            carried.coming.found.set_result(found(carried.entry, report))
+
+
+def _give_up(carried: Carried) -> None:
+    """It is to be found out in another way."""
+    with suppress(InvalidStateError):
+        carried.coming.found.set_result(None)
 
 
 def _started() -> Porter:

@@ -9,7 +9,7 @@ from concurrent.futures import Executor, Future
 
 from pf_backends.entries import Entry, Kind, Space
 from pf_backends.errors import failure
-from pf_fuse.arriving import settle
+from pf_fuse.arriving import Coming, settle
 from pf_fuse.operations import Answer, Caller, Known, Named, Opened, Reach
 from pf_fuse.vfs.attributes import Look, attributes
 from pf_fuse.vfs.folders import Folders, Source, before, place
@@ -134,13 +134,13 @@ class Looking:
         with self._lock:
             return self._told(folder, self._tree.told(folder, entry.name, entry, begun))
 
-    def _when(self, coming: Future[Entry | None], folder: Node, name: str, begun: float) -> Future[Known]:
+    def _when(self, coming: Coming, folder: Node, name: str, begun: float) -> Future[Known]:
         """The same when somebody else brings it."""
         answer = Future[Known]()
 
         def known() -> Known:
-            entry = coming.result()
-            return self._find(folder, name) if entry is None else self._came(folder, entry, begun)
+            entry = coming.found.result()
+            return self._find(folder, name) if entry is None else self._came(folder, entry, min(begun, coming.since))
 
         def came(done: Future[Entry | None]) -> None:
             if done.exception() or done.result():
@@ -149,7 +149,7 @@ class Looking:
                 # The backend has to be asked, which whoever brings things is not to wait for.
                 self._later(settle, answer, known)
 
-        coming.add_done_callback(came)
+        coming.found.add_done_callback(came)
         return answer
 
     def _refreshed(self, node: Node) -> Known:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future
 from typing import Protocol
 
 from pf_backends.entries import Entry
+from pf_fuse.arriving import Coming
 from pf_fuse.operations import Answer, Bytes, Kernel
 
 
@@ -55,5 +55,8 @@ class Contents(Protocol):
         None if it is here already or too large, or if it is another version by now.
         """
 
-    def coming(self, entry: Entry) -> Future[Entry | None] | None:
+    def alone(self) -> None:
+        """Nobody hears other processes any more."""
+
+    def coming(self, entry: Entry) -> Coming | None:
         """As `bring`, without blocking: who gets nothing at once has to ask for it by `bring`."""

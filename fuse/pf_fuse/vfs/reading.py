@@ -44,7 +44,7 @@ class Reading:
                 return self._sessions.open_to_read(known)
             entry = known.entry
         if coming := self._contents.coming(entry):
-            return once(coming, lambda: self._came(known, coming))
+            return once(coming.found, lambda: self._came(known, coming.found))
         return self._later(self._brought, known)
 
     def read(self, node: int, offset: int, size: int) -> Answer[Bytes]:

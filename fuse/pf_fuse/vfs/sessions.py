@@ -58,6 +58,10 @@ class Sessions:
         self._kernel = kernel
         self._contents.begin(kernel)
 
+    def alone(self) -> None:
+        """The kernel asks nothing any more, and nobody hears others."""
+        self._contents.alone()
+
     @property
     def unasked(self) -> bool:
         """True if the kernel does without asking to open files."""

@@ -59,6 +59,8 @@ class Vfs:
 
     def end(self) -> None:
         """What was written and not uploaded is uploaded now."""
+        # Whoever waits for what others bring would wait in vain.
+        self._sessions.alone()
         try:
             if self._written:
                 self._written.finish()
