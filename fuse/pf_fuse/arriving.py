@@ -4,24 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import TypeVar
 
-from pf_backends.entries import Entry
 from pf_fuse.operations import Answer
 
 T = TypeVar("T")
 S = TypeVar("S")
-
-
-@dataclass(frozen=True, slots=True)
-class Coming:
-    """A file that somebody else brings."""
-
-    found: Future[Entry | None]
-    """What lies at its path; None if that is to be found out in another way."""
-    since: float
-    """When it was ordered, by `time.monotonic`: it may have been looked for then."""
 
 
 def once(coming: Future[S], work: Callable[[], Answer[T]]) -> Future[T]:

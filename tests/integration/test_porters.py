@@ -22,7 +22,7 @@ from paddleflow.mounting import MountOptions
 from pf_backends.entries import Entry, Kind
 from pf_backends.opening import open_backend
 from pf_backends.port import Backend
-from pf_fuse.arriving import Coming
+from pf_fuse.coming import Coming
 from pf_fuse.opening import opened, page_cache
 from pf_fuse.pages.cache import PageCache
 from pf_fuse.pages.keys import Key

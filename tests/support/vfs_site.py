@@ -16,7 +16,7 @@ import pytest
 
 from pf_backends.entries import Entry, Upload
 from pf_backends.port import Backend
-from pf_fuse.arriving import Coming
+from pf_fuse.coming import Coming
 from pf_fuse.operations import TOP, Answer, Bytes, Caller, Changes, Kernel, Known, Opened
 from pf_fuse.staging.notes import Notes
 from pf_fuse.staging.renaming import Move, Renamer

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 from pf_backends.entries import Entry
 from pf_backends.errors import Changed, unreachable
-from pf_fuse.arriving import Coming, once
+from pf_fuse.arriving import once
+from pf_fuse.coming import Coming
 from pf_fuse.fetching.common import Common, Counts, Source
 from pf_fuse.fetching.memory import Memory
 from pf_fuse.fetching.ordering import Neighbours, Nobody, Order

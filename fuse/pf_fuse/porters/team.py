@@ -21,7 +21,7 @@ import msgspec
 
 from pf_backends.entries import Entry
 from pf_backends.errors import failure
-from pf_fuse.arriving import Coming
+from pf_fuse.coming import Coming
 from pf_fuse.pages.cache import PageCache
 from pf_fuse.pages.keys import Key
 from pf_fuse.porters.messages import LARGEST, Report, found, order, packet, report_of

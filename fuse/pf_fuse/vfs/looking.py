@@ -9,7 +9,8 @@ from concurrent.futures import Executor, Future
 
 from pf_backends.entries import Entry, Kind, Space
 from pf_backends.errors import failure
-from pf_fuse.arriving import Coming, settle
+from pf_fuse.arriving import settle
+from pf_fuse.coming import Coming
 from pf_fuse.operations import Answer, Caller, Known, Named, Opened, Reach
 from pf_fuse.vfs.attributes import Look, attributes
 from pf_fuse.vfs.folders import Folders, Source, before, place

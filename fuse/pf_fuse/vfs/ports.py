@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from pf_backends.entries import Entry
-from pf_fuse.arriving import Coming
+from pf_fuse.coming import Coming
 from pf_fuse.operations import Answer, Bytes, Kernel
 
 
