@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pf_backends.entries import Condition
 from pf_backends.s3.calls import Ask, Caller
 from pf_backends.s3.documents import document, to_complete
-from pf_backends.s3.keys import Keys, etag_of
+from pf_backends.s3.keys import PROBE, Keys, etag_of
 
 _REFUSED = (404, 409, 412)
 """A store that looks for the version of something that is not there may say that."""
@@ -35,7 +35,7 @@ def headers_of(condition: Condition) -> Mapping[str, str]:
 
 def probed(caller: Caller, keys: Keys) -> Honoured:
     """Tries it on an object of its own, which it removes. Nothing is honoured for who may not write."""
-    path = f".pf-probe-{secrets.token_hex(8)}"
+    path = f"{PROBE}{secrets.token_hex(8)}"
     try:
         return _Probe(caller, path, keys.of(path)).tried()
     except OSError as error:

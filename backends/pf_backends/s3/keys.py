@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 
 from pf_backends.entries import ROOT, Entry, Facts, Kind
 from pf_backends.errors import failure, unsupported
+from pf_backends.hidden import OWN
 from pf_backends.paths import encoded, is_path
 
 LONGEST_KEY = 1024
@@ -21,6 +22,8 @@ _MOST_FACTS = 2000
 """Bytes of the headers that are kept with an object; the store's limit is 2 KiB."""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _META = "x-amz-meta-"
+PROBE = f"{OWN}probe-"
+"""How the objects are called by which it is found out what a store can do. They are there for moments, and nobody's."""
 WRITE = f"{_META}pf-write"
 """Tells writes apart, so that one whose answer was lost knows its own."""
 
@@ -45,7 +48,8 @@ class Keys:
     def path(self, key: str) -> str | None:
         """The path of a key; None if nothing can be called so."""
         path = key.removeprefix(self._top)
-        return path if key.startswith(self._top) and is_path(path) else None
+        hidden = path.startswith(PROBE) or not key.startswith(self._top)
+        return None if hidden or not is_path(path) else path
 
 
 def file_entry(path: str, size: str, modified: int, etag: str) -> Entry:
