@@ -269,6 +269,11 @@ def test_nobody_waits_long_for_a_porter_that_hangs(
         hanging.suspend()
         coming = team.carry(entries[1])
         assert coming
+        until = time.monotonic() + 4
+        while time.monotonic() < until:
+            # Who goes on giving it orders keeps it no longer than who does not.
+            team.carry(entries[2])
+            time.sleep(0.1)
         assert coming.found.result(PATIENCE) is None, "it is to be asked for in another way"
         wait_until(lambda: hanging not in porters())
         assert carried(team, entries[1]).found.result(PATIENCE)

@@ -81,7 +81,9 @@ class Porter:
     process: subprocess.Popen[bytes]
     orders: dict[int, Carried] = field(default_factory=dict)
     used: float = 0.0
-    """When it was given an order last, or said something."""
+    """When it was given an order last."""
+    said: float = 0.0
+    """When it said something last."""
     heard: bool = False
     """Somebody listens, or will."""
     known: bool = False
@@ -248,7 +250,7 @@ class Team:
 
     def _reported(self, porter: Porter, report: Report) -> None:
         with self._lock:
-            porter.used = time.monotonic()
+            porter.said = time.monotonic()
             carried = porter.orders.pop(report.number, None)
             if carried:
                 self._carried.pop(carried.key, None)
@@ -271,7 +273,7 @@ class Team:
         now = time.monotonic()
         with self._lock:
             late = self._late(porter, now)
-            silent = bool(late) and now - porter.used > self._patience
+            silent = bool(late) and now - porter.said > self._patience
             if not porter.left and porter.known and (silent or (not porter.orders and now - porter.used > _IDLE)):
                 porter.left = now
                 self._porters.remove(porter)
