@@ -62,7 +62,7 @@ def test_it_is_told_how_a_mount_is_doing(mount: Mount, port: int) -> None:
     (all_of_it,) = json.loads(run(mount, "stats", str(mount.place), "-o", "json").stdout)
     assert sum(all_of_it["requests"]["lookup"]["spans"]) == all_of_it["requests"]["lookup"]["count"]
     assert "readdirplus" in all_of_it["features"]
-    assert metrics(port)["paddleflow_mount_fetched_bytes_total"] == all_of_it["fetching"]["counts"]["fetched"] > 0
+    assert metrics(port)["paddleflow_mount_fetched_bytes_total"] == all_of_it["fetching"]["counts"]["fetched"]
     printed = run(mount, "stats", str(mount.place), "--metrics").stdout
     assert printed.startswith("# HELP paddleflow_mount_up_seconds")
     mount.kill()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import mmap
 import os
 import threading
 import time
@@ -15,7 +13,6 @@ import pytest
 from pf_fuse.pages.cache import CacheSettings, PageCache
 from pf_fuse.pages.keys import PAGE, Extent, Key
 from support.fake_place import content
-from support.stacks import wait_until
 
 SIZE = 3 * PAGE + 1000
 KEY = Key("s3://bucket", "folder/name", "v1")
@@ -395,29 +392,3 @@ def test_no_descriptor_is_left_open(folder: Path) -> None:
     assert descriptors() == before + 3
     cache.end()
     assert descriptors() == before
-
-
-def test_a_large_file_that_was_written_past_the_kernels_memory_is_read_into_it(cache: PageCache) -> None:
-    size = 32 << 20
-    file = cache.open(Key("s3://a", "large", "1"), size)
-    # A disk wants memory that begins where a page begins.
-    with mmap.mmap(-1, size) as body:
-        body.write(os.urandom(size))
-        with memoryview(body) as view:
-            for start in range(0, size, 4 << 20):
-                with view[start : start + (4 << 20)] as part:
-                    file.fill(start, part)
-        file.recall()
-        wait_until(lambda: in_memory(file.fd, size) == size)
-    cache.close(file)
-
-
-def in_memory(descriptor: int, size: int) -> int:
-    """How many of a file's bytes the kernel has; to look for them by reading would make it fetch some."""
-    pages = (ctypes.c_ubyte * (size // mmap.PAGESIZE))()
-    with mmap.mmap(descriptor, size, mmap.MAP_PRIVATE) as view:
-        first = ctypes.c_ubyte.from_buffer(view)
-        libc = ctypes.CDLL(None, use_errno=True)
-        assert libc.mincore(ctypes.byref(first), ctypes.c_size_t(size), pages) == 0
-        del first
-    return sum(page & 1 for page in pages) * mmap.PAGESIZE

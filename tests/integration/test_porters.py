@@ -240,7 +240,8 @@ def test_a_porter_that_is_killed_loses_nothing_and_another_one_comes(
     wait_until(lambda: not porters())
     for entry in entries[100:]:
         assert carried(team, entry).found.result(PATIENCE)
-    assert cache.check().removed == 0
+    # The one it was writing has no seals: it counts as not there.
+    assert cache.check().removed <= 1
 
 
 def test_a_backend_that_says_no_is_heard(
