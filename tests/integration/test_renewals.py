@@ -22,7 +22,11 @@ from support.queue_site import PASSWORD
 from support.s3_servers import BUCKET, KEYS, OTHER_KEYS, S3Server, place_in
 from support.servers import short_folder
 
-pytestmark = pytest.mark.skipif(bool(fuse_mounts.missing()), reason=fuse_mounts.missing())
+pytestmark = [
+    pytest.mark.skipif(bool(fuse_mounts.missing()), reason=fuse_mounts.missing()),
+    # Programs are begun for it, which takes long on a machine that has much to do.
+    pytest.mark.timeout(180),
+]
 WORDS = b"<Error><Code>ExpiredToken</Code><Message>The provided token has expired.</Message></Error>"
 HEAD = b"HTTP/1.1 400 Bad Request\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
 EXPIRED = Fault(Kind.ANSWER, answer=HEAD % len(WORDS) + WORDS)
