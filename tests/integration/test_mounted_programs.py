@@ -11,6 +11,7 @@ import subprocess
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import pytest
 
 from paddleflow.mounted import NotMounted
 from paddleflow.mounting import CannotMount, MountOptions
+from pf_backends.opening import open_backend
 from support import fuse_mounts
 from support.fuse_mounts import detach
 from support.mounts import Mount, new_mount, parent_of
@@ -82,17 +84,20 @@ def test_another_machine_sees_what_was_closed(mount: Mount, seaweed_server: S3Se
     assert (mount.place / "d" / "renamed").read_bytes() == b"changed"
 
 
-def test_what_was_read_once_is_read_by_the_kernel_itself(mount: Mount) -> None:
+def test_what_was_read_once_is_read_by_the_kernel_itself(
+    mount: Mount, seaweed_server: S3Server, tmp_path: Path
+) -> None:
     data = os.urandom(4 * MIB)
-    (mount.place / "f").write_bytes(data)
+    # What is written by the mount is at hand from the first.
+    with closing(open_backend(*place_in(seaweed_server, f"mounted-{tmp_path.name}"))) as backend:
+        backend.put("f", data)
     assert (mount.place / "f").read_bytes() == data
     if not mount.stats()["passthrough"]:
         pytest.skip("this kernel reads nothing by itself")
 
     def reads() -> int:
         assert (mount.place / "f").read_bytes() == data
-        # Of what was written here all may be at hand.
-        count: int = mount.stats()["requests"].get("read", {"count": 0})["count"]
+        count: int = mount.stats()["requests"]["read"]["count"]
         return count
 
     wait_until(lambda: reads() == reads() == reads())

@@ -242,6 +242,8 @@ def test_a_porter_that_is_killed_loses_nothing_and_another_one_comes(
         assert carried(team, entry).found.result(PATIENCE)
     # The one it was writing has no seals: it counts as not there.
     assert cache.check().removed <= 1
+    for entry in entries[100:]:
+        assert content(cache, backend, entry) == b"%d" % int(entry.path) * 30_000
 
 
 def test_a_backend_that_says_no_is_heard(

@@ -22,7 +22,8 @@ _AT_ONCE = 32 * PAGE
 def adopt(folder: Folder, key: Key, source: str, descriptor: int) -> State | None:
     """Nobody may write to the file any more; its other name may go. None if it cannot be had, or something is there."""
     with folder.blamed():
-        info, size = os.fstat(descriptor), os.fstat(descriptor).st_size
+        info = os.fstat(descriptor)
+        size = info.st_size
         near = info.st_dev == os.stat(folder.path).st_dev
         if not near or folder.has(key.name) or folder.crowded or not folder.takes(size, files=1):
             return None
