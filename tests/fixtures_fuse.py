@@ -10,9 +10,19 @@ from typing import Any
 
 import pytest
 
-from support.fuse_mounts import MirrorMount, begin, detach, missing
+from support.fuse_mounts import MirrorMount, begin, detach, detach_below, missing
+from support.servers import short_folder
 
 MirrorMounts = Callable[..., MirrorMount]
+
+
+@pytest.fixture
+def cache_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where mounts of the user keep what is theirs; none is left there."""
+    folder = short_folder()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    yield folder
+    detach_below(folder)
 
 
 @pytest.fixture(scope="module")

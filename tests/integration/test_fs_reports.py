@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,8 @@ from paddleflow.mounting import state_folder
 from support import fuse_mounts
 from support.command_line import CommandLine
 from support.fs_site import FsSite
-from support.fuse_mounts import detach_below
 from support.queue_site import PASSWORD
 from support.s3_servers import BUCKET, KEYS, S3Server
-from support.servers import short_folder
 from support.stacks import wait_until
 
 pytestmark = pytest.mark.skipif(bool(fuse_mounts.missing()), reason=fuse_mounts.missing())
@@ -36,21 +33,12 @@ async def line(far_site: FsSite, seaweed_server: S3Server, tmp_path: Path) -> Co
     return made
 
 
-@pytest.fixture
-def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where mounts of the user keep what is theirs."""
-    folder = short_folder()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
-    yield folder
-    detach_below(folder)
-
-
 def mounts(line: CommandLine) -> list[dict[str, str]]:
     return list(json.loads(line.output("fs mounts data -o json")))
 
 
-def test_a_mount_is_told_until_it_ends(line: CommandLine, home: Path) -> None:
-    place = home / "at"
+def test_a_mount_is_told_until_it_ends(line: CommandLine, cache_home: Path) -> None:
+    place = cache_home / "at"
     place.mkdir()
     line.output(f"fs mount data {place}")
     (place / "file").write_text("hello")
@@ -65,10 +53,10 @@ def test_a_mount_is_told_until_it_ends(line: CommandLine, home: Path) -> None:
     line.output("fs delete data")
 
 
-def test_a_mount_that_is_taken_away_by_others_is_gone_too(line: CommandLine, home: Path) -> None:
-    place = home / "at"
+def test_a_mount_that_is_taken_away_by_others_is_gone_too(line: CommandLine, cache_home: Path) -> None:
+    place = cache_home / "at"
     place.mkdir()
     line.output(f"fs mount data {place}")
     wait_until(lambda: len(mounts(line)) == 1)
-    take_away(place, state_folder(place, {"XDG_CACHE_HOME": str(home)}))
+    take_away(place, state_folder(place, {"XDG_CACHE_HOME": str(cache_home)}))
     wait_until(lambda: not mounts(line))

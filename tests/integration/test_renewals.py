@@ -16,11 +16,9 @@ from support import fuse_mounts
 from support.command_line import CommandLine
 from support.fault_proxy import Fault, FaultProxy, Kind, fault_proxy
 from support.fs_site import FsSite
-from support.fuse_mounts import detach_below
 from support.mounts import Mount, new_mount
 from support.queue_site import PASSWORD
 from support.s3_servers import BUCKET, KEYS, OTHER_KEYS, S3Server, place_in
-from support.servers import short_folder
 
 pytestmark = [
     pytest.mark.skipif(bool(fuse_mounts.missing()), reason=fuse_mounts.missing()),
@@ -37,14 +35,6 @@ TELL = "import json, os, sys; open(sys.argv[1], 'a').write(sys.stdin.read() + '\
 def proxy(seaweed_server: S3Server) -> Iterator[FaultProxy]:
     with fault_proxy(seaweed_server.port) as proxy:
         yield proxy
-
-
-@pytest.fixture
-def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    folder = short_folder()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
-    yield folder
-    detach_below(folder)
 
 
 def begin(mount: Mount, server: S3Server, place: Path, answer: Mapping[str, Any]) -> Path:
@@ -89,7 +79,7 @@ def test_where_nobody_tells_keys_there_is_an_error(seaweed_server: S3Server, pro
 
 
 async def test_a_mount_of_the_command_line_asks_the_service(
-    far_site: FsSite, proxy: FaultProxy, home: Path, tmp_path: Path
+    far_site: FsSite, proxy: FaultProxy, cache_home: Path, tmp_path: Path
 ) -> None:
     alice = await far_site.add_user("alice")
     services = {"fs": far_site.process.address}
@@ -98,7 +88,7 @@ async def test_a_mount_of_the_command_line_asks_the_service(
     )
     keys = f"-o accessKey={KEYS.access} -o secretKey={KEYS.secret}"
     line.output(f"fs create data s3://{BUCKET}/{far_site.tag} -o endpoint=http://127.0.0.1:{proxy.port} {keys}")
-    place = home / "at"
+    place = cache_home / "at"
     place.mkdir()
     line.output(f"fs mount data {place}")
     line.output(f"fs update data -o accessKey={OTHER_KEYS.access} -o secretKey={OTHER_KEYS.secret}")
