@@ -38,6 +38,8 @@ _LOCKS = Feature.POSIX_LOCKS | Feature.FLOCK_LOCKS
 _SOCKET = "holder"
 _KNOWN = "known"
 """What the holder keeps once a process has taken up what is written down: all of it is of this mount from then on."""
+_GARBAGE = 20_000
+"""Things between two looks for such as hold one another, of which there are next to none."""
 READY = b"ready\n"
 """What is written to the standard output when programs can use the mount."""
 
@@ -88,6 +90,7 @@ def serve(settings: MountSettings) -> None:
     # What lives as long as the process needs not be looked through again and again.
     gc.collect()
     gc.freeze()
+    gc.set_threshold(_GARBAGE)
     with suppress(OSError):
         # Whoever waited for the first one may be gone when this is not the first.
         os.write(sys.stdout.fileno(), READY)

@@ -29,11 +29,12 @@ from pf_fuse.vfs.attributes import Look
 from pf_fuse.vfs.bringing import Bringing
 from pf_fuse.vfs.changing import Changing
 from pf_fuse.vfs.extras import Extras
-from pf_fuse.vfs.journal import Journal
+from pf_fuse.vfs.journal import Journal, staged_paths
 from pf_fuse.vfs.keeping import Keeping
+from pf_fuse.vfs.limiting import Limiting, kept_limits
 from pf_fuse.vfs.looking import Looking
 from pf_fuse.vfs.nodes import Node, Nodes
-from pf_fuse.vfs.quota import Counter, Quota
+from pf_fuse.vfs.quota import Counter, Limits, Quota
 from pf_fuse.vfs.reading import Reading
 from pf_fuse.vfs.sessions import Sessions
 from pf_fuse.vfs.settling import Settling
@@ -49,6 +50,8 @@ _PORTERS = 4
 """Processes that fetch small files, where nobody has said how many."""
 _ASIDE = "aside"
 """Of the folder of a mount: what could not be uploaded."""
+_QUOTA = "quota"
+"""The same: what the filesystem allows by now."""
 _LASTING = 30.0
 """Seconds; what lasts so long is still true when a file that was fetched early is opened."""
 _DATASET_LASTS = 86_400.0
@@ -63,6 +66,7 @@ class Parts:
     tree: Tree
     cache: PageCache
     fetcher: Fetcher
+    limiting: Limiting
 
 
 def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], str], *, resumed: bool) -> Parts:
@@ -72,7 +76,7 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
     """
     folder = settings.state
     if not resumed:
-        belong(folder, backend.address, folder / _ASIDE, new_name)
+        belong(folder, backend.address, folder / _ASIDE, new_name, staged_paths)
     cache = page_cache(settings.cache)
     workers = ThreadPoolExecutor(_WORKERS, "ask")
     stage = Stage(folder / "stage", new_name, Handing(cache, backend.address, workers).end)
@@ -84,19 +88,19 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
         backend, cache, FetchSettings(memory=settings.cache.memory), tree, team, lasting=lasts >= _LASTING
     )
     sessions = Sessions(nodes, fetcher)
-    look = Look(settings.uid, settings.gid, time.time_ns(), settings.file_mode, settings.folder_mode, settings.owned)
-    quota = Quota(settings.quota, settings.quota_files)
+    look = _look(settings)
+    quota = _quota(settings, folder / _QUOTA, resumed=resumed)
     counter = Counter(backend, tree, quota)
-    space = (lambda: quota.space(backend.space())) if settings.limited else backend.space
-    looking = Looking(tree, workers, look, fetcher, space)
+    limiting = Limiting(quota, counter, folder / _QUOTA)
+    looking = Looking(
+        tree, workers, look, fetcher, lambda: quota.space(backend.space()) if quota.limited else backend.space()
+    )
     reading = Reading(tree, sessions, fetcher, workers, unasked=settings.dataset)
     keeping = Keeping(backend, tree, sessions)
     writing = changing = None
     if settings.writable:
         writing, changing = _writers(backend, folder, new_name, (tree, looking, sessions, keeping, quota, workers))
-    if settings.limited:
-        counter.begin()
-
+    limiting.begin()
     extras = Extras(backend, tree, keeping, writing.settle if writing else _settled, workers)
 
     def close() -> None:
@@ -106,7 +110,28 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
         cache.end()
         backend.close()
 
-    return Parts(Vfs(looking, reading, sessions, extras, writing, changing, close), tree, cache, fetcher)
+    return Parts(Vfs(looking, reading, sessions, extras, writing, changing, close), tree, cache, fetcher, limiting)
+
+
+def _quota(settings: MountSettings, kept: Path, *, resumed: bool) -> Quota:
+    """Which may have been told anew to the process before."""
+    if not resumed:
+        kept.unlink(missing_ok=True)
+    told = settings.filesystem_quota
+    of_place = kept_limits(kept) or Limits(told.bytes, told.files)
+    return Quota(Limits(settings.quota, settings.quota_files), of_place)
+
+
+def _look(settings: MountSettings) -> Look:
+    return Look(
+        settings.uid,
+        settings.gid,
+        time.time_ns(),
+        settings.file_mode,
+        settings.folder_mode,
+        settings.owned,
+        settings.shared,
+    )
 
 
 def _tree(backend: Backend, settings: MountSettings, nodes: Nodes, freshness: Freshness) -> Tree:

@@ -16,6 +16,7 @@ from pf_fuse.kernel.accesses import Accesses
 from pf_fuse.kernel.transport import Transport
 from pf_fuse.metrics.exposition import exposition
 from pf_fuse.settings import MountSettings
+from pf_fuse.vfs.quota import Limits
 from pf_fuse.vfs.renewing import renew
 from pf_fuse.vfs.tree import Tree
 from pf_fuse.warming.telling import warm
@@ -53,11 +54,16 @@ def questions(
         renew(parts.tree, transport)
         return {}
 
+    def limited(asked: Answer) -> Answer:
+        parts.limiting.become(Limits(_amount(asked, "bytes"), _amount(asked, "files")))
+        return {}
+
     return {
         "stats": lambda _: telling(),
         "metrics": lambda _: {"text": exposition(telling(), str(settings.place))},
         "sync": sync,
         "renew": renewed,
+        "quota": limited,
         "warm": warming,
         "accesses": accesses,
         "paths": paths,
@@ -73,6 +79,14 @@ def _paths(asked: Mapping[str, Any]) -> list[str]:
         if path and not is_path(path):
             raise ValueError(f"{path!r} is no path within the mount")
     return paths
+
+
+def _amount(asked: Answer, name: str) -> int | None:
+    """None: any. ValueError if it is no amount."""
+    amount = asked.get(name)
+    if amount is not None and (not isinstance(amount, int) or amount < 0):
+        raise ValueError(f"{name}: must be a whole number, and not negative")
+    return amount
 
 
 def _accesses(log: Accesses, file: Path) -> Iterator[Answer]:

@@ -106,6 +106,13 @@ class IndexSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     index: Path
 
 
+class QuotaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How much may lie somewhere; None: any amount."""
+
+    bytes: int | None = None
+    files: int | None = None
+
+
 class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """One mount."""
 
@@ -131,6 +138,8 @@ class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     """Whose things are where the backend keeps no owners."""
     owned: bool = False
     """All things are theirs, also where the backend keeps owners: who may do what, its server decides."""
+    shared: bool = False
+    """The group may read and write all things, whatever the backend keeps of permissions."""
     file_mode: int = 0o644
     folder_mode: int = 0o755
     porters: int | None = None
@@ -139,6 +148,8 @@ class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     """Bytes that may lie in what is mounted, as far as this mount knows; None: no limit."""
     quota_files: int | None = None
     """Files, likewise."""
+    filesystem_quota: QuotaSettings = QuotaSettings()
+    """What may lie there by all mounts; it may be told anew while it is mounted."""
     linux: str = ""
     """An older kernel, of which no more is used than it had; empty for this one."""
     source: str = "paddleflow"
@@ -147,11 +158,6 @@ class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     """Where keys come from when those of `properties` have expired; None: from nowhere."""
     metrics: str = ""
     """``[HOST:]PORT`` at which Prometheus may ask; empty: nowhere."""
-
-    @property
-    def limited(self) -> bool:
-        """There is a quota."""
-        return self.quota is not None or self.quota_files is not None
 
     @property
     def writable(self) -> bool:
@@ -169,7 +175,8 @@ class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
             raise ValueError(f"linux: one of {', '.join(LINUX)}")
         if self.porters is not None and not 0 <= self.porters <= MOST_PORTERS:
             raise ValueError(f"porters: from 0 to {MOST_PORTERS}")
-        if min(self.quota or 0, self.quota_files or 0) < 0:
+        limits = (self.quota, self.quota_files, self.filesystem_quota.bytes, self.filesystem_quota.files)
+        if min(limit or 0 for limit in limits) < 0:
             raise ValueError("quota: there cannot be less than nothing")
         if self.lasts < 0:
             raise ValueError("lasts: seconds cannot be negative")

@@ -14,6 +14,7 @@ from typing import Any
 from pf_fuse.compose import Parts
 from pf_fuse.kernel.figures import Figure
 from pf_fuse.kernel.transport import Transport
+from pf_fuse.vfs.limiting import Limiting
 
 _SHARES = (0.5, 0.99)
 _KIB = 1024
@@ -31,6 +32,7 @@ def stats(transport: Transport, parts: Parts, state: Path, since: float) -> Mapp
         "nodes": len(parts.tree.nodes),
         "cache": asdict(parts.cache.stats()),
         "fetching": asdict(parts.fetcher.stats()),
+        "quota": _quota(parts.limiting),
         "written": {kind: _files(state / kind) for kind in ("stage", "aside")},
         "process": {
             "id": os.getpid(),
@@ -39,6 +41,15 @@ def stats(transport: Transport, parts: Parts, state: Path, since: float) -> Mapp
             "processor": used.ru_utime + used.ru_stime,
         },
         "porters": [{"id": each, "memory": _resident(each)} for each in parts.fetcher.porters],
+    }
+
+
+def _quota(limiting: Limiting) -> Mapping[str, Any]:
+    """`place` is what the filesystem allows, `most` that and what this mount does; null: any number."""
+    return {
+        "place": asdict(limiting.of_place),
+        "most": asdict(limiting.most),
+        "held": asdict(held) if (held := limiting.held) else None,
     }
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import threading
 from collections.abc import Callable
 
 import pytest
 
-from pf_backends.entries import Condition, Kind
+from pf_backends.entries import Condition, Kind, Upload
 from pf_backends.errors import Changed, Unreachable, Unsupported
+from pf_backends.s3.reading import checksum
 from pf_backends.s3.settings import Keys
 from support.backend_places import content, listed, names, put_all, read, walked
 from support.scripted_store import Asked, Told, error, scripted
@@ -77,6 +79,47 @@ def test_a_store_that_ignores_conditions_is_found_out() -> None:
                 backend.put("a", b"two", condition=condition)
         backend.put("a", b"two", condition=Condition(version=first.version))
         assert kept == {"a": b"two"}
+
+
+@pytest.mark.parametrize(
+    ("code", "signed"), [("BadDigest", False), ("XAmzContentChecksumMismatch", False), ("InvalidRequest", True)]
+)
+def test_a_wrong_checksum_is_what_a_store_is_tried_with(code: str, signed: bool) -> None:
+    payloads: dict[str, str] = {}
+
+    def script(asked: Asked) -> Told:
+        told = asked.headers.get("x-amz-checksum-crc32")
+        if asked.method == "PUT" and told not in (None, checksum(asked.body)):
+            return error(code, 400)
+        if asked.method == "PUT":
+            payloads[asked.key] = asked.headers["x-amz-content-sha256"]
+        if asked.method == "POST":
+            return Told(body=b"<I><UploadId>u</UploadId></I>")
+        return page("") if asked.query.get("list-type") else Told(headers={"etag": '"e"'})
+
+    with scripted(script) as backend:
+        backend.check()
+        backend.put("a", b"abc")
+        upload = backend.begin("b")
+        backend.send(upload, 1, b"abc")
+    digest = hashlib.sha256(b"abc").hexdigest()
+    assert [payloads["a"] == digest, payloads["b"] == digest] == [signed, signed]
+
+
+def test_what_a_store_does_not_check_is_signed() -> None:
+    kept: dict[str, str] = {}
+
+    def script(asked: Asked) -> Told:
+        if asked.method == "PUT":
+            kept[asked.key] = asked.headers["x-amz-content-sha256"]
+        return page("") if asked.query.get("list-type") else Told(headers={"etag": '"e"'})
+
+    with scripted(script) as backend:
+        backend.put("unknown", b"abc")
+        backend.check()
+        backend.put("known", b"abc")
+        backend.send(Upload("part", "u", 0), 1, b"abc")
+    assert {kept[path] for path in ("unknown", "known", "part")} == {hashlib.sha256(b"abc").hexdigest()}
 
 
 def test_who_may_only_read_finds_nothing_out_and_harms_nothing() -> None:

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import random
+import resource
 import signal
 import socket
 import stat
@@ -15,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -279,6 +281,29 @@ def test_a_client_that_comes_is_served_by_when_the_other_yields(holdings: Holdin
     finally:
         other.kill()
         other.wait()
+
+
+def test_who_comes_when_no_more_files_can_be_open_is_turned_away_and_the_mount_stays(
+    holdings: Holdings, tmp_path: Path
+) -> None:
+    holding = holdings()
+    holding.served(1)
+    (holding.root / "file").write_bytes(b"some")
+    pid = holding.process.pid
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    used = {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
+    first_free = next(number for number in count() if number not in used)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (first_free, before[1]))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
+        peer.connect(str(tmp_path / "socket"))
+        peer.settimeout(10)
+        assert peer.recv(64) == b""
+    holding.says("a client is turned away: Too many open files")
+    assert (holding.place / "file").read_bytes() == b"some"
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+    holding.kill_client()
+    assert holding.served(2).resumed
+    assert (holding.place / "file").read_bytes() == b"some"
 
 
 def test_nobody_is_there_where_there_is_no_holder(tmp_path: Path) -> None:

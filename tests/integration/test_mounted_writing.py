@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -56,6 +57,21 @@ def test_what_was_written_is_read_without_asking_for_it(mount: Mount, store: S3B
         again.write(b"new")
     assert file.read_bytes() == b"new" + data[3:]
     assert has(store, file.name) == b"new" + data[3:]
+
+
+def test_who_reads_and_maps_a_file_sees_what_others_only_write_to_it(mount: Mount) -> None:
+    data, file = os.urandom(3 * MIB + 5), mount.place / "followed"
+    with file.open("wb", buffering=0) as writer, file.open("rb", buffering=0) as reader:
+        for offset in range(0, len(data), 700_001):
+            writer.write(data[offset : offset + 700_001])
+            end = min(offset + 700_001, len(data))
+            assert os.fstat(reader.fileno()).st_size == end
+            with mmap.mmap(reader.fileno(), end, prot=mmap.PROT_READ) as mapped:
+                assert mapped[:] == data[:end] == os.pread(reader.fileno(), end, 0)
+        with mmap.mmap(reader.fileno(), len(data), prot=mmap.PROT_READ) as mapped:
+            assert os.pwrite(writer.fileno(), b"new", 5000) == 3
+            assert mapped[4990:5010] == data[4990:5000] + b"new" + data[5003:5010]
+    assert file.read_bytes() == data[:5000] + b"new" + data[5003:]
 
 
 def test_a_large_file_survives_that_its_process_is_killed_while_it_is_written(mount: Mount, store: S3Backend) -> None:

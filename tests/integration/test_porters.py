@@ -59,8 +59,13 @@ class Listener:
 
     def _run(self) -> None:
         while not self._ended.is_set():
-            for descriptor, _ in self._poll.poll(0.1):
-                self._heard[descriptor]()
+            self._hear(0.1)
+        # Nobody else hears that one has hung up.
+        self._hear(0)
+
+    def _hear(self, patience: float) -> None:
+        for descriptor, _ in self._poll.poll(patience):
+            self._heard[descriptor]()
 
 
 @pytest.fixture
@@ -120,12 +125,43 @@ def carried(team: Team, entry: Entry) -> Coming:
     raise AssertionError("nobody brings it")
 
 
+def cached_bytes(source: SourceSettings) -> list[Path]:
+    (folder,) = source.cache.folders
+    return [each for each in sorted(Path(folder).glob("pages.1/*/*")) if each.is_file()]
+
+
 def content(cache: PageCache, backend: Backend, entry: Entry) -> bytes | None:
     file = cache.open(Key(backend.address, entry.path, entry.version), entry.size)
     try:
         return file.read(0, entry.size)
     finally:
         cache.close(file)
+
+
+def test_what_an_earlier_process_has_left_is_checked_and_not_fetched_again(
+    team: Team, source: SourceSettings, backend: Backend, listener: Listener
+) -> None:
+    bodies = {f"f{number}": os.urandom(150_000) for number in range(20)}
+    entries = [backend.put(name, body) for name, body in bodies.items()]
+    for entry in entries:
+        assert carried(team, entry).found.result(PATIENCE)
+    (damaged,) = [path for path in cached_bytes(source) if path.read_bytes() == bodies["f7"]]
+    with damaged.open("r+b") as file:
+        file.seek(140_000)
+        file.write(b"another")
+    asked = team.counts.requests
+    later = page_cache(source.cache)
+    another = Team(CarrySettings(source), backend.address, later, 1)
+    another.begin(listener)
+    try:
+        for entry in entries:
+            carried(another, entry).found.result(PATIENCE)
+            key = Key(backend.address, entry.path, entry.version)
+            assert later.at_hand(key, entry.size) == (entry.path != "f7")
+    finally:
+        another.end()
+        later.end()
+    assert (asked, another.counts.requests) == (20, 0)
 
 
 def test_files_are_in_the_cache_when_they_have_come(team: Team, backend: Backend, cache: PageCache) -> None:

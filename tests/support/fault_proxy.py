@@ -35,6 +35,12 @@ class Fault:
     answer: bytes = b""
 
 
+WORDS = b"<Error><Code>ExpiredToken</Code><Message>The provided token has expired.</Message></Error>"
+HEAD = b"HTTP/1.1 400 Bad Request\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
+EXPIRED = Fault(Kind.ANSWER, answer=HEAD % len(WORDS) + WORDS)
+"""As object stores say that keys have expired."""
+
+
 @dataclass
 class FaultProxy:
     """Each connection takes the next fault of the plan, then `always`; without, all goes well."""

@@ -30,7 +30,7 @@ from pf_fuse.vfs.journal import Journal
 from pf_fuse.vfs.keeping import Keeping
 from pf_fuse.vfs.looking import Looking
 from pf_fuse.vfs.nodes import Nodes
-from pf_fuse.vfs.quota import Counter, Quota
+from pf_fuse.vfs.quota import Counter, Limits, Quota
 from pf_fuse.vfs.reading import Reading
 from pf_fuse.vfs.sessions import Sessions
 from pf_fuse.vfs.settling import Settling
@@ -150,7 +150,7 @@ class Site:
         self.tree = Tree(backend, self.nodes, freshness or Freshness(), clock or (lambda: 0.0))
         contents = Straight(backend, ThreadPoolExecutor(2))
         sessions = Sessions(self.nodes, contents)
-        quota = quota or Quota(None, None)
+        quota = quota or Quota(Limits())
         self.counter = Counter(backend, self.tree, quota)
         looking = Looking(self.tree, self.workers, LOOK, contents, lambda: quota.space(backend.space()))
         reading = Reading(self.tree, sessions, contents, self.workers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from pf_job.runtimes.local.remote.domain import About, Cache
 from pf_job.runtimes.local.remote.folder import MountFolder
 from pf_job.runtimes.local.remote.keeper import Keeper
 from pf_job.runtimes.local.remote.reporting import Report
+from pf_job.runtimes.port import Remote
 from support.waiting import until
 
 ABOUT = About(filesystem="fs-ada-data", etag="1", tenant="ada", read_only=False)
@@ -23,8 +24,11 @@ class Hearing:
     def __init__(self) -> None:
         self.over: list[str] = []
 
-    async def report(self, report: Report) -> None:
+    async def report(self, report: Report) -> Mapping[str, int | None]:
         raise AssertionError(report)
+
+    async def now(self, about: About) -> Remote:
+        raise AssertionError(about)
 
     async def end(self, about: About, mount_id: str) -> None:
         assert about == ABOUT

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from pf_fuse.pages.keys import PAGE, Key, pages_of
 from pf_fuse.pages.room import ROUND, Bounds, Found, Held, bounds, total
-from pf_fuse.pages.sheets import Sheet, decode, head, new_sheet, seal, seals
+from pf_fuse.pages.sheets import Sheet, decode, new_sheet, seal, seals
 
 WORDS = st.text(st.characters(codec="utf-8"), max_size=40)
 
 
 def encode(sheet: Sheet) -> bytes:
-    return head(sheet) + sheet.seals.tobytes()
+    return sheet.head + sheet.seals.tobytes()
 
 
 KEYS = st.builds(Key, WORDS, WORDS, WORDS)
@@ -35,7 +35,7 @@ def test_a_sheet_is_read_as_it_was_written(key: Key, size: int, chosen: list[tup
 def test_a_head_that_was_damaged_is_no_sheet(key: Key, at: int, bit: int, cut: int) -> None:
     sheet = new_sheet(key, 3 * PAGE)
     data = bytearray(encode(sheet))
-    length = len(head(sheet))
+    length = len(sheet.head)
     assert decode(bytes(data[: cut % length])) is None
     data[at % length] ^= 1 << bit
     assert decode(bytes(data)) is None

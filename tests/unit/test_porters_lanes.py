@@ -13,6 +13,7 @@ import pytest
 from pf_backends.entries import Entry, Kind
 from pf_fuse.porters.lanes import Lanes
 from pf_fuse.porters.messages import Order, order, order_of, packet
+from pf_fuse.porters.porter import taken
 from support.stacks import wait_until
 
 BODY = b"0123456789" * 1000
@@ -78,7 +79,8 @@ class Run:
     def fetch(self, *paths: str) -> None:
         for path in paths:
             self.number += 1
-            self.line.send(packet(order(self.number, 0, Entry(path, Kind.FILE, len(BODY), version="1"))))
+            entry = Entry(path, Kind.FILE, len(BODY), version="1")
+            self.line.send(packet(order(self.number, 0, entry, here=False)))
         wait_until(lambda: {*self.came, *self.otherwise} >= set(paths))
 
 
@@ -166,3 +168,17 @@ def test_where_nobody_answers_others_find_out_why(serve: Serve) -> None:
     run.store.end()
     run.fetch("f.1", "f.2")
     assert sorted(run.otherwise) == ["f.1", "f.2"]
+
+
+def test_what_is_checked_keeps_nothing_waiting_that_is_to_be_fetched() -> None:
+    line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    entry, checked = Entry("f", Kind.FILE, 1, version="1"), list[Order]()
+    with line, theirs:
+        for number in range(40):
+            line.send(packet(order(number, 0, entry, here=number != 1)))
+        assert [each.number for each in taken(theirs, checked.append) or ()] == [1]
+        assert len(checked) < 20, "it is looked what has come meanwhile"
+        while len(checked) < 39:
+            assert taken(theirs, checked.append) == []
+        line.shutdown(socket.SHUT_WR)
+        assert taken(theirs, checked.append) is None

@@ -12,7 +12,8 @@ import pytest
 from pf_backends.entries import Space
 from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
 from pf_fuse.operations import TOP
-from pf_fuse.vfs.quota import Held, Quota
+from pf_fuse.vfs.limiting import Limiting, kept_limits
+from pf_fuse.vfs.quota import Held, Limits, Quota
 from support.vfs_site import Site, fails, got
 
 Make = Callable[[int | None, int | None], Site]
@@ -30,7 +31,7 @@ def limited(backend: MemoryBackend, tmp_path: Path) -> Iterator[Make]:
     sites: list[Site] = []
 
     def make(size: int | None, files: int | None) -> Site:
-        sites.append(Site(backend, tmp_path, quota=Quota(size, files)))
+        sites.append(Site(backend, tmp_path, quota=Quota(Limits(size, files))))
         sites[-1].counter.count()
         return sites[-1]
 
@@ -129,7 +130,7 @@ def test_what_is_left_is_told(limited: Make) -> None:
 
 
 def test_nothing_is_refused_before_it_was_counted() -> None:
-    quota = Quota(10, 1)
+    quota = Quota(Limits(10, 1))
     quota.take("f", 100, files=5)
     quota.counted(Held(20, 3))
     quota.take("f", -5, files=-1)
@@ -139,4 +140,27 @@ def test_nothing_is_refused_before_it_was_counted() -> None:
 
 
 def test_the_place_may_have_less_room_than_the_quota() -> None:
-    assert Quota(1000, None).space(Space(50, 40, 30, 20)) == Space(1000, 40, 30, 20)
+    assert Quota(Limits(1000)).space(Space(50, 40, 30, 20)) == Space(1000, 40, 30, 20)
+
+
+def test_another_quota_holds_at_once_and_for_the_next_process(backend: MemoryBackend, tmp_path: Path) -> None:
+    kept = tmp_path / "quota"
+    quota = Quota(Limits(None, 3))
+    site = Site(backend, tmp_path, quota=quota)
+    limiting = Limiting(quota, site.counter, kept)
+    site.counter.count()
+    limiting.become(Limits(70, 9))
+    assert limiting.most == Limits(70, 3)
+    with fails(errno.EDQUOT):
+        site.write("f", b"a" * 11)
+    limiting.become(Limits(100))
+    assert kept_limits(kept) == Limits(100)
+    site.write("f", b"a" * 40)
+    limiting.become(Limits(10))
+    with fails(errno.EDQUOT):
+        site.write("f", b"a" * 41)
+    site.remove("there")
+    limiting.become(Limits())
+    site.write("g", b"a" * 400)
+    site.counter.end()
+    site.die()

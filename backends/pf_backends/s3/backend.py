@@ -38,6 +38,7 @@ class S3Backend:
 
     def __init__(self, settings: S3Settings, *, renew: Renew | None = None) -> None:
         self._settings = settings
+        self._address = settings.address
         self._keys = Keys(settings.prefix)
         endpoint = settings.endpoint
         if not settings.path_style:
@@ -63,7 +64,7 @@ class S3Backend:
 
     @property
     def address(self) -> str:
-        return self._settings.address
+        return self._address
 
     def check(self) -> None:
         """Also finds out, by a write if that is allowed, what the store does about conditions."""
@@ -102,7 +103,7 @@ class S3Backend:
         size = memoryview(body).nbytes
         if size > _MOST_PUT:
             raise failure(errno.EFBIG, path, f"is larger than {_MOST_PUT} bytes, which is all that is written at once")
-        headers = {**headers_of(path, facts), **self._acl, "x-amz-checksum-crc32": reading.checksum(body)}
+        headers = {**headers_of(path, facts), **self._acl, reading.CHECKSUM: reading.checksum(body)}
         version = self._written(file_path(path), body, headers, condition)
         found = reading.look(self._caller, self._keys, path)
         if found is None or version_of(found.headers.get("etag", "")) != version:
@@ -111,7 +112,7 @@ class S3Backend:
         return reading.entry_of(path, found.headers)
 
     def begin(self, path: str, *, facts: Facts = NO_FACTS) -> Upload:
-        return uploads.begin(self._caller, self._keys, file_path(path), facts, self._acl)
+        return uploads.begin(self._caller, self._keys, file_path(path), facts, self._acl, checked=self._checks)
 
     def send(self, upload: Upload, number: int, body: memoryview | bytes) -> Part:
         return uploads.send(self._caller, self._keys, upload, number, body)
@@ -197,6 +198,11 @@ class S3Backend:
     def space(self) -> Space | None:
         return None
 
+    @property
+    def _checks(self) -> bool:
+        """The store was seen to compare what comes with its checksum."""
+        return self._seen is not None and self._seen.checksums
+
     def _honoured(self) -> Honoured:
         """What the store does about conditions, found out once."""
         with self._guard:
@@ -224,7 +230,8 @@ class S3Backend:
         if conditions:
             headers = {**headers, **conditions, WRITE: mark}
         try:
-            answer = self._caller.call(Ask("PUT", path, self._keys.of(path), headers=headers, body=body))
+            ask = Ask("PUT", path, self._keys.of(path), headers=headers, body=body, checked=self._checks)
+            answer = self._caller.call(ask)
         except (Changed, FileNotFoundError) as error:
             # It may be our own, of an attempt whose answer was lost.
             found = reading.look(self._caller, self._keys, path)

@@ -1,4 +1,7 @@
-"""Whether an object store refuses a write whose condition does not hold. Some say nothing and write."""
+"""Whether an object store refuses a write whose condition does not hold, or whose checksum is wrong.
+
+Some say nothing and write.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,16 @@ from pf_backends.entries import Condition
 from pf_backends.s3.calls import Ask, Caller
 from pf_backends.s3.documents import document, to_complete
 from pf_backends.s3.keys import PROBE, Keys, etag_of
+from pf_backends.s3.reading import CHECKSUM, checksum
+from pf_backends.s3.refusals import code_of
+from pf_backends.s3.signing import Query
 
+TO_BE_CHECKED = {"x-amz-checksum-algorithm": "CRC32", "x-amz-checksum-type": "FULL_OBJECT"}
+"""Of an upload whose parts have checksums."""
 _REFUSED = (404, 409, 412)
 """A store that looks for the version of something that is not there may say that."""
+_WRONG = ("BadDigest", "XAmzContentChecksumMismatch")
+"""What stores say when a checksum is another one."""
 _NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.ENOTSUP)
 
 
@@ -25,6 +35,8 @@ class Honoured:
     puts: bool = False
     uploads: bool = False
     """Also for files that arrive in parts."""
+    checksums: bool = False
+    """A body that is not what its checksum says."""
 
 
 def headers_of(condition: Condition) -> Mapping[str, str]:
@@ -51,16 +63,38 @@ class _Probe:
         self._key = key
 
     def tried(self) -> Honoured:
-        # Where the first is honoured, nothing is written by it.
+        # Where the first two are honoured, nothing is written by them.
+        checksums = self._checks()
         if not self._refuses("PUT", {"if-match": '"0"'}):
             self._remove()
-            return Honoured()
+            return Honoured(checksums=checksums)
         self._caller.call(Ask("PUT", self._path, self._key))
         try:
             puts = self._refuses("PUT", {"if-none-match": "*"})
-            return Honoured(puts, puts and self._uploads_too())
+            return Honoured(puts, puts and self._uploads_too(), checksums)
         finally:
             self._remove()
+
+    def _checks(self) -> bool:
+        """True if a wrong checksum is why the store refuses a body without a digest, and a part too."""
+        with suppress(OSError):
+            return self._checks_body(()) and self._checks_parts()
+        return False
+
+    def _checks_parts(self) -> bool:
+        begun = self._caller.call(Ask("POST", self._path, self._key, [("uploads", "")], TO_BE_CHECKED))
+        upload = document(begun.body).findtext("UploadId") or ""
+        try:
+            return self._checks_body([("partNumber", "1"), ("uploadId", upload)])
+        finally:
+            with suppress(OSError):
+                query = [("uploadId", upload)]
+                self._caller.call(Ask("DELETE", self._path, self._key, query=query, allowed=(404,)))
+
+    def _checks_body(self, query: Query) -> bool:
+        headers = {CHECKSUM: checksum(b"another")}
+        ask = Ask("PUT", self._path, self._key, query, headers, b"probe", allowed=(400, 403), checked=True)
+        return code_of(self._caller.call(ask)) in _WRONG
 
     def _uploads_too(self) -> bool:
         begun = self._caller.call(Ask("POST", self._path, self._key, query=[("uploads", "")]))
@@ -69,7 +103,7 @@ class _Probe:
         try:
             numbered = [("partNumber", "1"), *query]
             sent = self._caller.call(Ask("PUT", self._path, self._key, query=numbered, body=b"probe"))
-            body = to_complete([(1, sent.headers.get("etag", ""))])
+            body = to_complete([(1, sent.headers.get("etag", ""), "")])
             return self._refuses("POST", {"if-none-match": "*"}, body, query)
         finally:
             with suppress(OSError):

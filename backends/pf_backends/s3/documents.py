@@ -45,12 +45,17 @@ def detail(body: bytes, name: str) -> str:
         return ""
 
 
-def to_complete(parts: Iterable[tuple[int, str]]) -> bytes:
-    """Names the parts of an upload by number and tag."""
+def to_complete(parts: Iterable[tuple[int, str, str]]) -> bytes:
+    """Names the parts of an upload by number, tag and checksum, if they have one."""
     inner = "".join(
-        f"<Part><PartNumber>{number}</PartNumber><ETag>{escape(tag)}</ETag></Part>" for number, tag in parts
+        f"<Part><PartNumber>{number}</PartNumber><ETag>{escape(tag)}</ETag>{_with_checksum(checksum)}</Part>"
+        for number, tag, checksum in parts
     )
     return f"<CompleteMultipartUpload>{inner}</CompleteMultipartUpload>".encode()
+
+
+def _with_checksum(checksum: str) -> str:
+    return f"<ChecksumCRC32>{escape(checksum)}</ChecksumCRC32>" if checksum else ""
 
 
 def to_delete(keys: Iterable[str]) -> bytes:

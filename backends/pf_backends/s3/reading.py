@@ -44,6 +44,7 @@ def read(caller: Caller, keys: Keys, path: str, offset: int, into: memoryview, v
     return count
 
 
+CHECKSUM = "x-amz-checksum-crc32"
 CHECKED = {"x-amz-checksum-mode": "ENABLED"}
 """Asks for the checksum that a file was stored with."""
 
@@ -93,7 +94,7 @@ def _end(path: str, answer: Answer, start: int) -> int:
 
 def is_whole(headers: Mapping[str, str], body: memoryview | bytes) -> bool:
     """False if the store tells a checksum of the file, and it is not that of what came."""
-    told = headers.get("x-amz-checksum-crc32", "")
+    told = headers.get(CHECKSUM, "")
     return not told or "-" in told or told == checksum(body)
 
 

@@ -10,37 +10,46 @@ from collections.abc import Mapping, Sequence
 from pf_backends.entries import Condition, Entry, Facts, Part, Parts, Upload
 from pf_backends.errors import Changed, changed, failure
 from pf_backends.s3.calls import Ask, Caller
+from pf_backends.s3.conditions import TO_BE_CHECKED
 from pf_backends.s3.conditions import headers_of as condition_headers
 from pf_backends.s3.documents import document, error_words, to_complete
 from pf_backends.s3.keys import Keys, headers_of, version_of
-from pf_backends.s3.reading import entry_of, look
+from pf_backends.s3.reading import CHECKSUM, checksum, entry_of, look
 from pf_backends.s3.refusals import refusal
 from pf_backends.wire.messages import Answer
 
 PARTS = Parts(least=5 << 20, most=5 << 30, count=10_000)
 _NO_UPLOAD = 404
+_CHECKED = ":crc32"
+"""How the ids of uploads end whose parts are to have checksums; the store's own id is what is before."""
 
 
-def begin(caller: Caller, keys: Keys, path: str, facts: Facts, extra: Mapping[str, str]) -> Upload:
-    headers = {**headers_of(path, facts), **extra}
+def begin(caller: Caller, keys: Keys, path: str, facts: Facts, extra: Mapping[str, str], *, checked: bool) -> Upload:
+    """`checked`: the store compares each part with its checksum, and keeps that of the whole."""
+    headers = {**headers_of(path, facts), **extra, **(TO_BE_CHECKED if checked else {})}
     answer = caller.call(Ask("POST", path, keys.of(path), [("uploads", "")], headers))
-    return Upload(path, document(answer.body).findtext("UploadId") or "", time.time_ns())
+    id_ = document(answer.body).findtext("UploadId") or ""
+    return Upload(path, f"{id_}{_CHECKED if checked else ''}", time.time_ns())
 
 
 def send(caller: Caller, keys: Keys, upload: Upload, number: int, body: memoryview | bytes) -> Part:
     size = memoryview(body).nbytes
     if not 1 <= number <= PARTS.count or size > PARTS.most:
         raise failure(errno.EINVAL, upload.path, f"part {number} of {size} bytes is none of an upload")
-    query = [("partNumber", str(number)), ("uploadId", upload.id)]
-    answer = caller.call(Ask("PUT", upload.path, keys.of(upload.path), query, body=body))
-    return Part(number, size, answer.headers.get("etag", ""))
+    query = [("partNumber", str(number)), ("uploadId", _id_of(upload))]
+    checked = upload.id.endswith(_CHECKED)
+    headers = {CHECKSUM: checksum(body)} if checked else {}
+    ask = Ask("PUT", upload.path, keys.of(upload.path), query, headers, body, checked=checked)
+    told = caller.call(ask).headers
+    # One that was begun elsewhere may have checksums, too, which the store works out by itself.
+    return Part(number, size, f"{told.get('etag', '')} {headers.get(CHECKSUM) or told.get(CHECKSUM, '')}".rstrip())
 
 
 def finish(caller: Caller, keys: Keys, upload: Upload, parts: Sequence[Part], condition: Condition) -> Entry:
     """The object is there, also if it was before and the answer got lost."""
     ordered = sorted(parts, key=lambda part: part.number)
-    body = to_complete((part.number, part.tag) for part in ordered)
-    key, query = keys.of(upload.path), [("uploadId", upload.id)]
+    body = to_complete((part.number, *_told_of(part)) for part in ordered)
+    key, query = keys.of(upload.path), [("uploadId", _id_of(upload))]
     ask = Ask("POST", upload.path, key, query, condition_headers(condition), body, allowed=(_NO_UPLOAD,))
     try:
         answer = caller.call(ask)
@@ -63,8 +72,19 @@ def finish(caller: Caller, keys: Keys, upload: Upload, parts: Sequence[Part], co
 
 
 def drop(caller: Caller, keys: Keys, upload: Upload) -> None:
-    query = [("uploadId", upload.id)]
+    query = [("uploadId", _id_of(upload))]
     caller.call(Ask("DELETE", upload.path, keys.of(upload.path), query, allowed=(_NO_UPLOAD,)))
+
+
+def _id_of(upload: Upload) -> str:
+    """What the store calls it."""
+    return upload.id.removesuffix(_CHECKED)
+
+
+def _told_of(part: Part) -> tuple[str, str]:
+    """The tag that the store gave to a part, and its checksum; the latter may be empty."""
+    tag, _, sum_ = part.tag.partition(" ")
+    return tag, sum_
 
 
 def _finished_before(caller: Caller, keys: Keys, upload: Upload, parts: Sequence[Part]) -> Entry | None:
@@ -86,7 +106,7 @@ def _is_of(entry: Entry, parts: Sequence[Part]) -> bool:
 
 def _usual_version(parts: Sequence[Part]) -> str:
     try:
-        digests = b"".join(bytes.fromhex(version_of(part.tag)) for part in parts)
+        digests = b"".join(bytes.fromhex(version_of(_told_of(part)[0])) for part in parts)
     except ValueError:
         return ""
     return f"{hashlib.md5(digests, usedforsecurity=False).hexdigest()}-{len(parts)}"

@@ -6,7 +6,8 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 
@@ -73,7 +74,8 @@ class Pool:
     def dialled(self) -> socket.socket:
         """A connection that is the caller's own. Raises Broken, and PermissionError as `Reach` does."""
         self._require_open()
-        return dialled(self._places(), self._context, self._endpoint, patience=self._patience.connect)
+        with self._places() as places:
+            return dialled(places, self._context, self._endpoint, patience=self._patience.connect)
 
     def close(self) -> None:
         with self._guard:
@@ -124,26 +126,24 @@ class Pool:
         left = deadline - time.monotonic()
         if left <= 0:
             raise Broken("was given no more time")
-        try:
-            connection = connected(
-                self._places(),
-                self._context,
-                self._endpoint,
-                stall=self._patience.stall,
-                patience=min(self._patience.connect, left),
-            )
-        except Broken:
-            self._known = None
-            raise
+        stall, patience = self._patience.stall, min(self._patience.connect, left)
+        with self._places() as places:
+            connection = connected(places, self._context, self._endpoint, stall=stall, patience=patience)
         with self._guard:
             self._busy.add(connection)
         return connection
 
-    def _places(self) -> Sequence[Place]:
+    @contextmanager
+    def _places(self) -> Iterator[Sequence[Place]]:
+        """The addresses, which are looked up anew after they could not be connected to."""
         known, now = self._known, time.monotonic()
         if known is None or known[0] < now:
             known = self._known = now + _LOOKED_UP, self._reach.places(self._endpoint.host, self._endpoint.port)
-        return known[1]
+        try:
+            yield known[1]
+        except Broken:
+            self._known = None
+            raise
 
     def _kept(self, connection: Connection) -> None:
         now = connection.idle_since = time.monotonic()

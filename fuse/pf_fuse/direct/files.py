@@ -24,7 +24,7 @@ from pf_fuse.fetching.fetcher import Fetcher
 from pf_fuse.fetching.settings import FetchSettings
 from pf_fuse.opening import opened, page_cache
 from pf_fuse.pages.cache import PageCache
-from pf_fuse.settings import SourceSettings, read
+from pf_fuse.settings import RenewalSettings, SourceSettings, read
 
 _AT_ONCE = 16
 """Questions to the backend, and parts of files that are sent."""
@@ -215,9 +215,20 @@ class DirectFiles:
                 return
 
 
-def open_files(source: Mapping[str, Any], *, memory: int, lasts: float, known: Known | None = None) -> DirectFiles:
-    """By the settings of a source. `known` is that of the process before, in one that was forked."""
+def open_files(
+    source: Mapping[str, Any],
+    *,
+    memory: int,
+    lasts: float,
+    known: Known | None = None,
+    renewal: Mapping[str, Any] | None = None,
+) -> DirectFiles:
+    """By the settings of a source. `known` is that of the process before, in one that was forked.
+
+    `renewal` says where keys come from when those of the source have expired.
+    """
     settings = read(json.dumps(source).encode(), SourceSettings)
-    backend = opened(settings.url, settings.properties, settings.links, read_only=settings.read_only)
+    renewing = read(json.dumps(renewal).encode(), RenewalSettings) if renewal else None
+    backend = opened(settings.url, settings.properties, settings.links, read_only=settings.read_only, renewal=renewing)
     known = known or Known(lasts, time.monotonic)
     return DirectFiles(backend, page_cache(settings.cache), FetchSettings(memory=memory), known)

@@ -66,6 +66,8 @@ class Holder:
         self._client: socket.socket | None = None
         self._next: socket.socket | None = None
         """Who serves as soon as the client is gone."""
+        self._spare = _spare()
+        """For whoever comes when no more files can be open."""
         self._kept = ""
         self._served = False
         """Some client has served this mount."""
@@ -135,6 +137,7 @@ class Holder:
 
     def _close(self) -> None:
         os.close(self._device)
+        os.close(self._spare)
         self._child.stop(PATIENCE)
         for one in (self._client, self._next, self._listener):
             if one is not None:
@@ -149,13 +152,27 @@ class Holder:
     # Clients.
 
     def _come(self) -> None:
-        client, _ = self._listener.accept()
+        try:
+            client, _ = self._listener.accept()
+        except OSError as failure:
+            log.warning("a client is turned away: %s", failure.strerror)
+            self._turn_away()
+            return
         user = peer_user(client)
         if user in {0, os.geteuid(), self._settings.user}:
             self._selector.register(client, selectors.EVENT_READ, partial(self._hear_first, client))
         else:
             log.warning("a client of user %d is turned away", user)
             client.close()
+
+    def _turn_away(self) -> None:
+        """Who waits and cannot come in is let go: it tries again, and nobody has to look for it all the time."""
+        os.close(self._spare)
+        self._listener.setblocking(False)
+        with suppress(OSError):
+            self._listener.accept()[0].close()
+        self._listener.setblocking(True)
+        self._spare = _spare()
 
     def _hear_first(self, client: socket.socket) -> None:
         """Whoever comes with a mount serves another one than this, which was detached from its place."""
@@ -261,6 +278,7 @@ class Holder:
             self._next.close()
         self._woken[1].close()
         self._selector.close()
+        os.close(self._spare)
         os.close(self._device)
 
     def _pause(self) -> float | None:
@@ -313,6 +331,10 @@ def listen(path: str, user: int | None) -> socket.socket:
         os.chown(path, user, -1)
     listener.listen(WAITING)
     return listener
+
+
+def _spare() -> int:
+    return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
 
 def peer_user(client: socket.socket) -> int:

@@ -76,7 +76,8 @@ class Mounted:
 
 def mounted() -> Iterator[Mounted]:
     """All mounts that this process sees, in the order in which they were made."""
-    for line in Path(MOUNTS).read_bytes().splitlines():
+    # Other bytes that end a line for Python stand in paths as they are.
+    for line in filter(None, Path(MOUNTS).read_bytes().split(b"\n")):
         fields = line.split(b" ")
         dash = fields.index(b"-", OPTIONAL_FIELDS)
         kind, source = fields[dash + 1], fields[dash + 2]

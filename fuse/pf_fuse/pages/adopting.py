@@ -13,7 +13,7 @@ from array import array
 from pf_fuse.pages.folder import PRIVATE as PRIVATE_FOLDER
 from pf_fuse.pages.folder import Folder
 from pf_fuse.pages.keys import PAGE, Key
-from pf_fuse.pages.sheets import Sheet, head, seals
+from pf_fuse.pages.sheets import Sheet, seals
 from pf_fuse.pages.stored import ATTRIBUTE, ATTRIBUTE_BYTES, PRIVATE, SHEET, State, known_by, locked
 
 _AT_ONCE = 32 * PAGE
@@ -42,7 +42,7 @@ def adopt(folder: Folder, key: Key, source: str, descriptor: int) -> State | Non
 
 def _adopt(folder: Folder, sheet: Sheet, source: str, descriptor: int) -> None:
     path = folder.file(sheet.key.name)
-    data = head(sheet) + sheet.seals.tobytes()
+    data = sheet.head + sheet.seals.tobytes()
     inside = folder.attributes and len(data) <= ATTRIBUTE_BYTES
     if inside:
         os.setxattr(descriptor, ATTRIBUTE, data)

@@ -12,10 +12,12 @@ import os
 import resource
 import threading
 import time
+from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import NamedTuple
 
 from pf_fuse.pages.adopting import adopt
 from pf_fuse.pages.checking import Report, check
@@ -23,7 +25,8 @@ from pf_fuse.pages.evicting import Evictor, found, remove, unlink
 from pf_fuse.pages.file import CachedFile, on_disk
 from pf_fuse.pages.folder import Folder, FolderStats
 from pf_fuse.pages.keys import Key
-from pf_fuse.pages.stored import State
+from pf_fuse.pages.sheets import Sheet
+from pf_fuse.pages.stored import Kept, State, Stored
 
 KNOWN = 65_536
 """Files that are remembered as checked after they were closed."""
@@ -41,6 +44,15 @@ class CacheSettings:
     """In all folders together."""
     descriptors: int = 16_384
     """Of files that nobody has open, and that may be opened again soon; at most half of what the process may have."""
+
+
+class Wish(NamedTuple):
+    """What somebody else may do for a file."""
+
+    folder: int
+    """Which of those of the cache."""
+    here: bool
+    """It is there, and was not checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,26 +126,64 @@ class PageCache:
                 self._know(name, state)
         return state is not None
 
-    def put(self, folder: int, key: Key, data: memoryview) -> State | None:
-        """Keeps all of a file that nobody has; None if it cannot, or something is there. It is not counted."""
+    def put(self, folder: int, key: Key, data: memoryview) -> Stored | None:
+        """Keeps all of a file that nobody has; None if it cannot, or something is there. It is not counted.
+
+        It is the caller's to close.
+        """
         chosen = self._folders[folder]
         return chosen.put(key, data) if chosen.usable() else None
 
-    def wants(self, key: Key) -> int | None:
-        """Which folder a file is to be put into of which nothing is there; None if something has to go first."""
+    def wants(self, key: Key) -> Wish | None:
+        """Where a file is to be put of which nothing is there, or to be checked that was not.
+
+        None if something has to go first.
+        """
         name = key.name
         known = self._files.get(name)
         folder = None if known and known.fd >= 0 else self._folder(name)
-        return None if folder is None or folder.has(name) or folder.crowded else self._folders.index(folder)
+        if folder is None:
+            return None
+        here = folder.has(name)
+        if name in self._known if here else folder.crowded:
+            return None
+        return Wish(self._folders.index(folder), here)
 
-    def delivered(self, folder: int, key: Key, size: int, state: State) -> None:
-        """Somebody else has put all of a file there, and knows that it is right."""
+    def sound(self, folder: int, key: Key, size: int) -> Stored | None:
+        """A file that is there as a whole, and was found to be as it was written. It is the caller's to close."""
+        chosen = self._folders[folder]
+        return chosen.sound(key.name, key, size) if chosen.usable() else None
+
+    def delivered(self, wish: Wish, key: Key, size: int, kept: Kept, descriptor: int) -> None:
+        """Somebody else has put all of a file there, or found it there, and knows that it is right.
+
+        The descriptor, which has its lock, is this cache's from now on; -1 if there is none.
+        """
+        chosen, name = self._folders[wish.folder], key.name
+        if not wish.here:
+            chosen.takes(on_disk(size), files=1)
+        if descriptor < 0:
+            with self._lock:
+                self._know(name, kept.state)
+                file = self._files.get(name)
+            if file and file.size == size:
+                file.look(kept.state)
+            return
+        stored = Stored(descriptor, Sheet(key, size, array("I", kept.seals)), False, kept.state)
+        made = CachedFile(key, name, size, chosen, kept.state, stored)
+        made.pins = 0
+        if wish.here:
+            made.touch(self._now())
+        else:
+            made.touched = self._now()
         with self._lock:
-            self._know(key.name, state)
-        self._folders[folder].takes(on_disk(size), files=1)
-        file = self.open(key, size)
-        file.look(state)
-        self.close(file)
+            file = self._files.setdefault(name, made)
+            gone = self._rests(made) if file is made else [made]
+        for each in gone:
+            self._end(each)
+        if file is not made and file.size == size:
+            # It was opened before this was there.
+            file.look(kept.state)
 
     def close(self, file: CachedFile) -> None:
         """Whoever opened it needs it no more."""

@@ -47,7 +47,16 @@ class CachedFile:
         "touched",
     )
 
-    def __init__(self, key: Key, name: str, size: int, folder: Folder | None, known: State | None = None) -> None:
+    def __init__(
+        self,
+        key: Key,
+        name: str,
+        size: int,
+        folder: Folder | None,
+        known: State | None = None,
+        stored: Stored | None = None,
+    ) -> None:
+        """`stored`: it is open already."""
         self.key, self.size, self.name = key, size, name
         self.pins = 1
         self.touched = 0
@@ -63,7 +72,9 @@ class CachedFile:
         self._folder = folder
         self._stored: Stored | None = None
         self._lock = threading.Lock()
-        if folder and size and folder.usable():
+        if stored:
+            self._take(stored, known)
+        elif folder and size and folder.usable():
             self._take(folder.find(name, key, size), known)
 
     @property

@@ -12,14 +12,13 @@ import os
 import stat
 import threading
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 from types import TracebackType
 
 from pf_fuse.pages.keys import Key
 from pf_fuse.pages.room import Bounds, Held, bounds
 from pf_fuse.pages.sheets import seals
-from pf_fuse.pages.stored import ATTRIBUTE, State, Stored, find, known_by, make
+from pf_fuse.pages.stored import ATTRIBUTE, Stored, find, known_by, make, whole
 
 INSIDE = "pages.1"
 """The folder's part that is the cache's; the number is that of the format."""
@@ -134,16 +133,36 @@ class Folder:
                 return make(path, key, size, attributes=self.attributes)
         return None
 
-    def put(self, key: Key, data: memoryview) -> State | None:
-        """All of a new file; None if it cannot be kept, or something is there."""
+    def put(self, key: Key, data: memoryview) -> Stored | None:
+        """All of a new file, which is open; None if it cannot be kept, or something is there."""
         stored = self.make(key.name, key, len(data))
         if stored is None:
             return None
-        with self.blamed(), closing(stored):
-            stored.write(data, 0)
-            stored.keep(0, seals(data))
-            stored.share()
-            return known_by(stored.descriptor)
+        with self.blamed():
+            try:
+                stored.write(data, 0)
+                stored.keep(0, seals(data))
+                stored.share()
+                stored.state = known_by(stored.descriptor)
+            except OSError:
+                stored.close()
+                raise
+            return stored
+        return None
+
+    def sound(self, name: str, key: Key, size: int) -> Stored | None:
+        """A file that is whole, and was read and found to be as it was written; None if there is none."""
+        with self.blamed():
+            stored = whole(self.file(name), key, size)
+            if stored is None:
+                return None
+            try:
+                if not stored.damaged(0, len(stored.sheet.seals)):
+                    return stored
+            except OSError:
+                stored.close()
+                raise
+            stored.close()
         return None
 
     def has(self, name: str) -> bool:

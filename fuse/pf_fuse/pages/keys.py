@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -20,8 +21,14 @@ class Key(NamedTuple):
     @property
     def name(self) -> str:
         """What it is called on the disk; tells nothing of the file."""
-        text = f"{len(self.address)} {len(self.path)} {self.address}{self.path}{self.version}"
-        return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=20).hexdigest()
+        return _name(self)
+
+
+@lru_cache(maxsize=1024)
+def _name(key: Key) -> str:
+    """Worked out once while a file is looked up, ordered, taken and opened."""
+    text = f"{len(key.address)} {len(key.path)} {key.address}{key.path}{key.version}"
+    return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=20).hexdigest()
 
 
 class Extent(NamedTuple):

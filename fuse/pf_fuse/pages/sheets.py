@@ -34,6 +34,14 @@ class Sheet:
     key: Key
     size: int
     seals: array[int]
+    _head: bytes = b""
+
+    @property
+    def head(self) -> bytes:
+        """What comes before the seals. With these it is the sheet, encoded."""
+        if not self._head:
+            self._head = _head(self.key, self.size)
+        return self._head
 
     @property
     def whole(self) -> bool:
@@ -54,12 +62,11 @@ def seals(data: memoryview) -> list[int]:
     return [seal(data[start : start + PAGE]) for start in range(0, len(data), PAGE)]
 
 
-def head(sheet: Sheet) -> bytes:
-    """What comes before the seals. With these it is the sheet, encoded."""
-    words = [word.encode("utf-8", "surrogateescape") for word in sheet.key]
+def _head(key: Key, size: int) -> bytes:
+    words = [word.encode("utf-8", "surrogateescape") for word in key]
     text = b"".join(words)
     begin = -(-(HEAD.size + len(text)) // SEAL) * SEAL
-    made = (HEAD.pack(MARK, 0, sheet.size, begin, *map(len, words)) + text).ljust(begin, b"\0")
+    made = (HEAD.pack(MARK, 0, size, begin, *map(len, words)) + text).ljust(begin, b"\0")
     return MARK + CHECK.pack(crc32c(memoryview(made)[UNCHECKED:])) + made[UNCHECKED:]
 
 
@@ -76,4 +83,4 @@ def decode(data: bytes) -> Sheet | None:
         at += length
     found = array("I", data[begin : len(data) - (len(data) - begin) % SEAL])
     found.extend([0] * (pages_of(size) - len(found)))
-    return Sheet(Key(*words), size, found)
+    return Sheet(Key(*words), size, found, bytes(data[:begin]))

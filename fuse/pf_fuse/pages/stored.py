@@ -12,12 +12,12 @@ import errno
 import fcntl
 import os
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from pf_fuse.pages.keys import PAGE, Key
-from pf_fuse.pages.sheets import SEAL, Sheet, decode, head, new_sheet, seal
+from pf_fuse.pages.sheets import SEAL, Sheet, decode, new_sheet, seal
 
 ATTRIBUTE = "user.paddleflow.sheet"
 ATTRIBUTE_BYTES = 2048
@@ -45,6 +45,13 @@ class State(NamedTuple):
     written: int
 
 
+class Kept(NamedTuple):
+    """What is known of a whole file by whoever has put it there."""
+
+    state: State
+    seals: Sequence[int]
+
+
 UNKNOWN = State(0, 0)
 NEW = State(0, 1)
 """Of a file that was made just now."""
@@ -65,8 +72,6 @@ class Stored:
     """Nobody else has it: it may be filled."""
     state: State
     """As it was opened."""
-    head: bytes
-    """Of the sheet."""
     sheet_descriptor: int = -1
     """Of a sheet that is a file."""
     through: int = -1
@@ -95,10 +100,10 @@ class Stored:
         """Pages from the first one on are there, and were written before; those whose seal is 0 are there no more."""
         self.sheet.seals[first : first + len(seals)] = array("I", seals)
         if self.sheet_descriptor < 0:
-            os.setxattr(self.descriptor, ATTRIBUTE, self.head + self.sheet.seals.tobytes())
+            os.setxattr(self.descriptor, ATTRIBUTE, self.sheet.head + self.sheet.seals.tobytes())
             return
         changed = self.sheet.seals[first : first + len(seals)].tobytes()
-        os.pwrite(self.sheet_descriptor, changed, len(self.head) + SEAL * first)
+        os.pwrite(self.sheet_descriptor, changed, len(self.sheet.head) + SEAL * first)
 
     def damaged(self, first: int, last: int) -> list[int]:
         """Which of these pages have seals and are not what was sealed."""
@@ -158,12 +163,25 @@ def make(path: str, key: Key, size: int, *, attributes: bool) -> Stored | None:
 
 def find(path: str, key: Key, size: int, *, attributes: bool) -> Stored | None:
     """The file that is there, as far as it is; None if there is none, or if somebody else fills or removes it."""
+    return _opened(
+        path,
+        lambda descriptor: _whole(descriptor, path, key, size) or _partial(descriptor, path, key, size, attributes),
+    )
+
+
+def whole(path: str, key: Key, size: int) -> Stored | None:
+    """The file, if all of it is there; nothing is made of what is not whole."""
+    return _opened(path, lambda descriptor: _whole(descriptor, path, key, size))
+
+
+def _opened(path: str, take: Callable[[int], Stored | None]) -> Stored | None:
+    """What is taken of a file that is there; what is not taken is closed."""
     try:
         descriptor = os.open(path, FLAGS)
     except FileNotFoundError:
         return None
     with _closed_on_failure(descriptor):
-        found = _whole(descriptor, path, key, size) or _partial(descriptor, path, key, size, attributes)
+        found = take(descriptor)
     if found is None:
         os.close(descriptor)
     return found
@@ -211,12 +229,12 @@ def _partial(descriptor: int, path: str, key: Key, size: int, attributes: bool) 
 
 def _begun(descriptor: int, sheet: Sheet, path: str, attributes: bool) -> Stored:
     """With an empty sheet."""
-    made = Stored(descriptor, sheet, True, UNKNOWN, head(sheet))
+    made = Stored(descriptor, sheet, True, UNKNOWN)
     if len(sheet.seals) > 1:
         os.ftruncate(descriptor, sheet.size)
-    if not attributes or len(made.head) + SEAL * len(sheet.seals) > ATTRIBUTE_BYTES:
+    if not attributes or len(sheet.head) + SEAL * len(sheet.seals) > ATTRIBUTE_BYTES:
         made.sheet_descriptor = os.open(path + SHEET, FLAGS | os.O_CREAT | os.O_TRUNC, PRIVATE)
-        os.pwrite(made.sheet_descriptor, made.head + sheet.seals.tobytes(), 0)
+        os.pwrite(made.sheet_descriptor, sheet.head + sheet.seals.tobytes(), 0)
     return made
 
 
@@ -235,7 +253,7 @@ def _read(descriptor: int, path: str, key: Key, size: int) -> Stored | None:
         if sheet_descriptor >= 0:
             os.close(sheet_descriptor)
         return None
-    return Stored(descriptor, sheet, False, UNKNOWN, head(sheet), sheet_descriptor)
+    return Stored(descriptor, sheet, False, UNKNOWN, sheet_descriptor)
 
 
 def attribute(descriptor: int) -> bytes | None:

@@ -8,17 +8,19 @@ import os
 import msgspec
 
 from pf_backends.entries import Entry, Kind
-from pf_fuse.pages.stored import State
+from pf_fuse.pages.stored import Kept
 
 LARGEST = 131_072
-"""Bytes of a packet."""
+"""Bytes of the packet that tells a porter what it works for."""
+PACKET = 32_768
+"""Bytes of any other."""
 LONGEST_WHY = 500
 READY = b"ready"
 """What a porter says first."""
 
 
 class Order(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A small file that is to be brought into the cache."""
+    """A small file that is to be brought into the cache, or to be checked in it."""
 
     number: int
     folder: int
@@ -26,6 +28,8 @@ class Order(msgspec.Struct, frozen=True, array_like=True, gc=False):
     path: bytes
     version: bytes
     size: int
+    here: bool
+    """It is in the cache, and is read again: nobody has since it was mounted."""
 
     @property
     def entry(self) -> Entry:
@@ -33,11 +37,14 @@ class Order(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Report(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What became of an order. Without an error, a file and a state, another version lies there by now."""
+    """What became of an order. Without an error and a file, another version lies there by now.
+
+    A descriptor of the file in the cache comes along with it, with the lock that belongs to the file.
+    """
 
     number: int
-    state: State | None = None
-    """Of the file in the cache; None if there was no room for it, or somebody else has it."""
+    kept: Kept | None = None
+    """The file in the cache; None if there was no room for it, or somebody else has it."""
     modified: int | None = None
     """Of the file that was fetched; None if there is none."""
     mode: int | None = None
@@ -46,12 +53,17 @@ class Report(msgspec.Struct, frozen=True, array_like=True, gc=False):
     why: str = ""
 
 
-def order(number: int, folder: int, entry: Entry) -> Order:
-    return Order(number, folder, os.fsencode(entry.path), os.fsencode(entry.version), entry.size)
+def order(number: int, folder: int, entry: Entry, *, here: bool) -> Order:
+    return Order(number, folder, os.fsencode(entry.path), os.fsencode(entry.version), entry.size, here)
 
 
-def delivered(number: int, found: Entry, state: State | None) -> Report:
-    return Report(number, state, found.modified, found.mode, found.owner)
+def checked(number: int, kept: Kept | None) -> Report:
+    """Without a file: what lies at its path by now was not asked."""
+    return Report(number, kept)
+
+
+def delivered(number: int, found: Entry, kept: Kept | None) -> Report:
+    return Report(number, kept, found.modified, found.mode, found.owner)
 
 
 def failed(number: int, error: OSError) -> Report:

@@ -7,10 +7,10 @@ down is paid here, beside it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from socket import MSG_DONTWAIT, socket
+from contextlib import closing, suppress
+from socket import MSG_DONTWAIT, send_fds, socket
 
 from pf_backends.entries import Entry
 from pf_backends.errors import Changed
@@ -19,12 +19,15 @@ from pf_fuse.fetching.working import fetch_whole
 from pf_fuse.opening import opened
 from pf_fuse.pages.cache import CacheSettings, PageCache
 from pf_fuse.pages.keys import Key
+from pf_fuse.pages.stored import Kept, Stored
 from pf_fuse.porters.lanes import Lanes
-from pf_fuse.porters.messages import LARGEST, READY, Order, Report, delivered, failed, order_of, packet
+from pf_fuse.porters.messages import LARGEST, PACKET, READY, Order, Report, checked, delivered, failed, order_of, packet
 from pf_fuse.settings import CarrySettings, read
 
 AT_ONCE = 8
 """Requests under way, each by a thread of its own, and connections that are begun."""
+_AT_ONCE_TAKEN = 8
+"""Orders after which it is looked again what has come of those before."""
 
 
 def carry(line: socket) -> None:
@@ -52,26 +55,36 @@ def _work(
     dial: Callable[[Callable[[], None]], object],
 ) -> None:
     if isinstance(backend, Swift):
-        Lanes(backend.wholes(), porter.keep, submit, dial).run(line, lambda: _orders(line))
+        Lanes(backend.wholes(), porter.keep, submit, dial).run(line, lambda: taken(line, porter.check))
         return
     while data := _packet(line, 0):
-        submit(order_of(data))
+        order = order_of(data)
+        if order.here:
+            porter.check(order)
+        else:
+            submit(order)
 
 
-def _orders(line: socket) -> list[Order] | None:
-    """Those that have come; None if there will be no more."""
+def taken(line: socket, check: Callable[[Order], object]) -> list[Order] | None:
+    """Those that have come of what is to be fetched; None if there will be no more."""
     found: list[Order] = []
     with suppress(BlockingIOError):
-        while data := _packet(line, MSG_DONTWAIT):
-            found.append(order_of(data))
-        return found or None
+        for _ in range(_AT_ONCE_TAKEN):
+            data = _packet(line, MSG_DONTWAIT)
+            if not data:
+                return found or None
+            order = order_of(data)
+            if order.here:
+                check(order)
+            else:
+                found.append(order)
     return found
 
 
 def _packet(line: socket, flags: int) -> bytes:
     """Empty if nobody orders anything any more."""
     with suppress(ConnectionError):
-        return line.recv(LARGEST, flags)
+        return line.recv(PACKET, flags)
     return b""
 
 
@@ -84,6 +97,15 @@ class Porter:
         self._cache = cache
         self._line = line
 
+    def check(self, order: Order) -> None:
+        """By who takes the orders: threads would wait for each other for longer than for the disk."""
+        entry = order.entry
+        stored = self._cache.sound(order.folder, Key(self._address, entry.path, entry.version), entry.size)
+        if stored is None:
+            self._report(checked(order.number, None))
+        else:
+            self._hand_over(lambda kept: checked(order.number, kept), stored)
+
     def fetch(self, order: Order) -> None:
         try:
             found, data = fetch_whole(self._backend, order.entry)
@@ -95,10 +117,20 @@ class Porter:
             self.keep(order, found, memoryview(data))
 
     def keep(self, order: Order, found: Entry, data: memoryview) -> None:
-        state = self._cache.put(order.folder, Key(self._address, found.path, found.version), data)
-        self._report(delivered(order.number, found, state))
+        stored = self._cache.put(order.folder, Key(self._address, found.path, found.version), data)
+        if stored is None:
+            self._report(delivered(order.number, found, None))
+        else:
+            self._hand_over(lambda kept: delivered(order.number, found, kept), stored)
 
-    def _report(self, report: Report) -> None:
+    def _hand_over(self, report: Callable[[Kept], Report], stored: Stored) -> None:
+        """A file of the cache, open."""
+        with closing(stored):
+            kept = Kept(stored.state, stored.sheet.seals.tolist())
+            # What is known of a file is beside it where the disk has no attributes: whoever opens it looks there.
+            self._report(report(kept), [stored.descriptor] if stored.sheet_descriptor < 0 else [])
+
+    def _report(self, report: Report, descriptors: Sequence[int] = ()) -> None:
         # Nobody may be there any more to hear of it.
         with suppress(ConnectionError):
-            self._line.send(packet(report))
+            send_fds(self._line, [packet(report)], descriptors)

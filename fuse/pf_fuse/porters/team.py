@@ -6,7 +6,9 @@ Whatever becomes of one, nothing is lost: what it was told to bring is brought i
 from __future__ import annotations
 
 import logging
+import os
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -22,9 +24,9 @@ import msgspec
 from pf_backends.entries import Entry
 from pf_backends.errors import failure
 from pf_fuse.coming import Coming
-from pf_fuse.pages.cache import PageCache
+from pf_fuse.pages.cache import PageCache, Wish
 from pf_fuse.pages.keys import Key
-from pf_fuse.porters.messages import LARGEST, Report, found, order, packet, report_of
+from pf_fuse.porters.messages import LARGEST, PACKET, Report, found, order, packet, report_of
 from pf_fuse.settings import CarrySettings
 
 _COMMAND = (sys.executable, "-m", "pf_fuse", "carry")
@@ -38,6 +40,9 @@ _ROOM = 256
 """Orders that a porter has at most."""
 _AHEAD = 32
 """Orders of a porter from which on it is given none that nobody waits for: those that come after would wait longer."""
+_DESCRIPTOR = struct.Struct("=i")
+_BESIDE = socket.CMSG_SPACE(_DESCRIPTOR.size)
+_HOW = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC
 PATIENCE = 10.0
 """Seconds; whoever has waited so long for a porter asks the backend himself."""
 _BUSY = 16
@@ -57,8 +62,7 @@ class Carried:
 
     key: Key
     entry: Entry
-    folder: int
-    """Of the cache."""
+    wish: Wish
     coming: Coming
 
 
@@ -132,7 +136,7 @@ class Team:
         self._listening = listening
 
     def carry(self, entry: Entry, *, ahead: bool = False) -> Coming | None:
-        """Has a small file brought into the cache; None if nobody can now, or something is there of it.
+        """Has a small file brought into the cache, or checked there; None if nobody can now, or it was.
 
         `ahead`: nobody waits for it so far.
         """
@@ -142,14 +146,14 @@ class Team:
                 return known.coming
             if self._chosen(most) is None:
                 return None
-        folder = self._cache.wants(key)
-        if folder is None:
+        wish = self._cache.wants(key)
+        if wish is None or (ahead and wish.here):
             return None
         with self._lock:
             known = self._carried.get(key)
             if known:
                 return known.coming
-            return self._ordered(Carried(key, entry, folder, Coming(Future(), time.monotonic())), most)
+            return self._ordered(Carried(key, entry, wish, Coming(Future(), time.monotonic())), most)
 
     @property
     def processes(self) -> Sequence[int]:
@@ -193,7 +197,9 @@ class Team:
             return None
         self._number += 1
         try:
-            porter.line.send(packet(order(self._number, carried.folder, carried.entry)), socket.MSG_DONTWAIT)
+            wish = carried.wish
+            ordered = order(self._number, wish.folder, carried.entry, here=wish.here)
+            porter.line.send(packet(ordered), socket.MSG_DONTWAIT)
         except OSError:
             # It is slow, or gone, which who listens to it finds out.
             return None
@@ -237,8 +243,9 @@ class Team:
                 self._beginning -= 1
                 self._porters.append(porter)
         try:
-            while data := porter.line.recv(LARGEST, socket.MSG_DONTWAIT):
-                self._reported(porter, report_of(data))
+            while packet := _next(porter.line):
+                data, descriptor = packet
+                self._reported(porter, report_of(data), descriptor)
         except BlockingIOError:
             return
         except ConnectionError:
@@ -248,18 +255,20 @@ class Team:
         porter.line.close()
         porter.over.set()
 
-    def _reported(self, porter: Porter, report: Report) -> None:
+    def _reported(self, porter: Porter, report: Report, descriptor: int) -> None:
         with self._lock:
             porter.said = time.monotonic()
             carried = porter.orders.pop(report.number, None)
             if carried:
                 self._carried.pop(carried.key, None)
         if carried is None:
+            _close(descriptor)
             return
-        self._count(report, carried.entry.size)
+        if not carried.wish.here:
+            self._count(report, carried.entry.size)
         try:
-            if report.state:
-                self._cache.delivered(carried.folder, carried.key, carried.entry.size, report.state)
+            if report.kept:
+                self._cache.delivered(carried.wish, carried.key, carried.entry.size, report.kept, descriptor)
         finally:
             _settle(carried, report)
 
@@ -309,6 +318,20 @@ class Team:
             _give_up(each)
         if porter:
             _ended(porter)
+
+
+def _next(line: socket.socket) -> tuple[bytes, int] | None:
+    """What comes next, with the descriptor that comes along or -1; None at the end. BlockingIOError if nothing has."""
+    data, beside, _, _ = line.recvmsg(PACKET, _BESIDE, _HOW)
+    found = -1
+    for _, _, held in beside:
+        (found,) = _DESCRIPTOR.unpack(held)
+    return (data, found) if data else None
+
+
+def _close(descriptor: int) -> None:
+    if descriptor >= 0:
+        os.close(descriptor)
 
 
 def _settle(carried: Carried, report: Report) -> None:

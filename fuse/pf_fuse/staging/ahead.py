@@ -19,6 +19,7 @@ from threading import Condition
 from pf_backends.entries import Facts, Part, Upload
 from pf_backends.errors import failure
 from pf_backends.port import Backend
+from pf_fuse.staging.buffers import Buffers
 from pf_fuse.staging.notes import Notes
 
 logger = logging.getLogger(__name__)
@@ -49,6 +50,7 @@ class Ahead:
         backend: Backend,
         notes: Notes[Upload],
         senders: Executor,
+        buffers: Buffers,
         descriptor: int,
         long: int,
         target: Callable[[], tuple[str, Facts]],
@@ -58,7 +60,9 @@ class Ahead:
         self._backend = backend
         self._notes = notes
         self._senders = senders
+        self._buffers = buffers
         self._descriptor = os.dup(descriptor)
+        buffers.begin()
         self._front = 0
         self._sent: dict[int, Future[Part]] = {}
         self._stale = set[int]()
@@ -127,10 +131,10 @@ class Ahead:
     def _send(self, upload: Upload, number: int) -> Part:
         try:
             # A copy: the file may be cut off meanwhile, which memory that is mapped does not survive.
-            data = os.pread(self._descriptor, self.long, (number - 1) * self.long)
-            if len(data) < self.long:
-                raise failure(errno.EIO, upload.path, "it was cut off while it was sent")
-            return self._backend.send(upload, number, data)
+            with self._buffers.borrowed(self.long) as data:
+                if os.preadv(self._descriptor, [data], (number - 1) * self.long) < self.long:
+                    raise failure(errno.EIO, upload.path, "it was cut off while it was sent")
+                return self._backend.send(upload, number, data)
         finally:
             self._landed()
 
@@ -148,6 +152,7 @@ class Ahead:
         if self._ended and not self._flying and self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+            self._buffers.end()
 
     def _forget(self) -> None:
         if self._begun:

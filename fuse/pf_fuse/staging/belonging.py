@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,10 +14,21 @@ _MARK = "address"
 _JOURNAL = "nodes"
 _LEFT = ("stage", "uploads", "moves")
 """Folders with what was not finished."""
+_FILES = "files"
+"""Of what went aside: the files, where they belong."""
 
 
-def belong(folder: Path, address: str, aside: Path, new_name: Callable[[], str]) -> None:
-    """From now on all in the folder is of this backend. What was not finished in another one goes aside."""
+def belong(
+    folder: Path,
+    address: str,
+    aside: Path,
+    new_name: Callable[[], str],
+    paths: Callable[[Path], Mapping[str, str]],
+) -> None:
+    """From now on all in the folder is of this backend. What was not finished in another one goes aside.
+
+    `paths` reads in a journal where files of the stage belong.
+    """
     mark = folder / _MARK
     before = mark.read_text() if mark.exists() else address
     if before != address:
@@ -26,13 +37,25 @@ def belong(folder: Path, address: str, aside: Path, new_name: Callable[[], str])
             kept = aside / new_name()
             kept.mkdir(mode=0o700, parents=True)
             (kept / _MARK).write_text(before)
+            belongs = paths(folder / _JOURNAL)
             with suppress(FileNotFoundError):
                 (folder / _JOURNAL).rename(kept / _JOURNAL)
             for each in left:
                 each.rename(kept / each.name)
+            _put(kept, belongs)
             logger.error("not finished by a mount of something else", extra={"of": before, "kept": str(kept)})
         (folder / _JOURNAL).unlink(missing_ok=True)
     mark.write_text(address)
+
+
+def _put(kept: Path, belongs: Mapping[str, str]) -> None:
+    """Files lie where people find them; those that cannot stay in the stage."""
+    for name, path in belongs.items():
+        target = kept / _FILES / path
+        with suppress(OSError):
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not target.exists():
+                (kept / _LEFT[0] / name).rename(target)
 
 
 def _has_something(folder: Path) -> bool:

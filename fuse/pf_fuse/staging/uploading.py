@@ -12,12 +12,13 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, wait
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pf_backends.entries import Condition, Entry, Facts, Part, Parts, Upload
 from pf_backends.port import Backend
 from pf_fuse.staging.ahead import Ahead, Begun
+from pf_fuse.staging.buffers import Buffers
 from pf_fuse.staging.notes import Notes
 
 PUT_MOST = 16 << 20
@@ -34,13 +35,14 @@ class Uploader:
     notes: Notes[Upload]
     senders: Executor
     """Sends the parts of a file, several at once."""
+    buffers: Buffers = field(default_factory=Buffers)
 
     def ahead(self, descriptor: int, target: Callable[[], tuple[str, Facts]]) -> Ahead | None:
         """Begins to send a file that is still written; None if it can only be sent as a whole."""
         parts = self.backend.capabilities.parts
         if parts is None:
             return None
-        return Ahead(self.backend, self.notes, self.senders, descriptor, _long(parts), target)
+        return Ahead(self.backend, self.notes, self.senders, self.buffers, descriptor, _long(parts), target)
 
     def send(
         self,

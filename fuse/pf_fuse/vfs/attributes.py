@@ -24,6 +24,8 @@ class Look:
     folder_mode: int = 0o755
     owned: bool = False
     """Whatever the backend keeps of owners, all things are this user's."""
+    shared: bool = False
+    """Whatever the backend keeps of permissions, the group may do what the owner may, and read and write."""
 
 
 def attributes(node: int, entry: Entry, look: Look) -> Attributes:
@@ -31,7 +33,7 @@ def attributes(node: int, entry: Entry, look: Look) -> Attributes:
     time = entry.modified or look.since
     return Attributes(
         node=node,
-        mode=_KINDS[entry.kind] | _permissions(entry, look),
+        mode=_KINDS[entry.kind] | _permissions(entry, look) | _lent(entry, look),
         size=len(entry.target.encode(errors="surrogateescape")) if entry.kind is Kind.LINK else entry.size,
         uid=uid,
         gid=gid,
@@ -42,6 +44,12 @@ def attributes(node: int, entry: Entry, look: Look) -> Attributes:
         links=1,
         blocks=-(-entry.size // _BLOCK),
     )
+
+
+def _lent(entry: Entry, look: Look) -> int:
+    if not look.shared:
+        return 0
+    return 0o060 | (_permissions(entry, look) & 0o700) >> 3
 
 
 def _permissions(entry: Entry, look: Look) -> int:

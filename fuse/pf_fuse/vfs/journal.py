@@ -7,7 +7,7 @@ not outlive the machine, as the mount does not either.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -15,6 +15,7 @@ import msgspec
 
 from pf_backends.entries import Entry, Facts, Kind
 from pf_backends.port import NO_FACTS
+from pf_fuse.operations import TOP
 
 
 class NamedAt(msgspec.Struct, frozen=True, tag="n", array_like=True):
@@ -130,6 +131,32 @@ class Journal:
     @staticmethod
     def _opened(path: Path) -> int:
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+
+
+def staged_paths(journal: Path) -> Mapping[str, str]:
+    """Where the files belong that are written here, by their names in the stage, as far as they have a place."""
+    named, staged = dict[int, NamedAt](), dict[int, str]()
+    for record in Journal(journal).read() if journal.exists() else ():
+        match record:
+            case NamedAt():
+                named[record.node] = record
+            case Forgotten():
+                named.pop(record.node, None)
+            case StagedIn():
+                staged[record.node] = record.file
+    return {file: path for node, file in staged.items() if file and (path := _path(named, node))}
+
+
+def _path(named: Mapping[int, NamedAt], node: int) -> str:
+    """Empty if it is in no folder any more."""
+    names = list[str]()
+    while node != TOP:
+        found = named.get(node)
+        if found is None or found.folder <= 0:
+            return ""
+        names.append(os.fsdecode(found.name))
+        node = found.folder
+    return "/".join(reversed(names))
 
 
 def _write(descriptor: int, data: bytes) -> None:

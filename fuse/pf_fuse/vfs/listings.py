@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 from pf_backends.entries import Entry
@@ -26,6 +27,12 @@ class Listing:
         if self._names is None:
             self._names = sorted(self.entries)
         return self._names
+
+    def after(self, name: str, count: int) -> Sequence[Entry]:
+        """The next things in order, as far as they were not removed since."""
+        first = bisect_right(self.names, name)
+        found = (self.entries.get(each) for each in self.names[first : first + count])
+        return [entry for entry in found if entry]
 
     def put(self, entry: Entry) -> None:
         if entry.name not in self.entries:

@@ -17,6 +17,7 @@ from pf_fuse.vfs.folders import Folders, Source, before, place
 from pf_fuse.vfs.nodes import Node
 from pf_fuse.vfs.ports import Contents
 from pf_fuse.vfs.tree import Found, Tree
+from pf_fuse.vfs.walks import Walks
 
 NAME_MOST = 255
 """Bytes of a name."""
@@ -44,6 +45,7 @@ class Looking:
         self._nodes = tree.nodes
         self._lock = tree.lock
         self._folders = Folders(tree)
+        self._walks = Walks(tree.listed)
         self._later = workers.submit
         self._look = look
         self._contents = contents
@@ -86,9 +88,15 @@ class Looking:
         with self._lock:
             known = self._nodes[node]
             found = self._folders.source(known, place)
+            ahead = () if place else self._walks.read(known, self._nodes.child)
+            answer: Answer[Sequence[Named]]
             if found and found[1].at_hand(before(place)):
-                return self._named(known, found, before(place), count)
-        return self._later(self._read_folder, known, place, count)
+                answer = self._named(known, found, before(place), count)
+            else:
+                answer = self._later(self._read_folder, known, place, count)
+        for each in ahead:
+            self._later(self._tree.list, each)
+        return answer
 
     def releasedir(self, node: int) -> None:
         with self._lock:
@@ -120,6 +128,11 @@ class Looking:
             return Known(None, self._tree.lasts(found.until), 0.0)
         return self.told(self._tree.enter(folder, found.entry, found.until))
 
+    def _remembered(self, folder: Node, name: str) -> Known | None:
+        with self._lock:
+            found = self._tree.remembered(folder, name)
+            return self._told(folder, found) if found else None
+
     def _find(self, folder: Node, name: str) -> Known:
         found = self._tree.find(folder, name)
         with self._lock:
@@ -147,8 +160,8 @@ class Looking:
             if done.exception() or done.result():
                 settle(answer, known)
             else:
-                # The backend has to be asked, which whoever brings things is not to wait for.
-                self._later(settle, answer, known)
+                # If the backend has to be asked, whoever brings things is not to wait for that.
+                settle(answer, lambda: self._remembered(folder, name) or self._later(known))
 
         coming.found.add_done_callback(came)
         return answer

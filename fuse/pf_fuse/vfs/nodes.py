@@ -158,8 +158,7 @@ class Nodes:
     def back(self, node: Node, backing: int) -> None:
         """From now on the kernel reads this version by itself, or with 0 does so no more."""
         node.backing = backing
-        self._note(node, _opened(node))
-        self._journal.put([Backed(node.id, backing)])
+        self._note(node, _opened(node), Backed(node.id, backing))
         self.clear(node)
 
     def forget(self, id_: int, times: int) -> Node | None:
@@ -240,9 +239,9 @@ class Nodes:
             self._journal.put([_named(node)])
         self.clear(node)
 
-    def _note(self, node: Node, record: Record) -> None:
+    def _note(self, node: Node, *records: Record) -> None:
         """Writes down something of a node, of which nothing may have been written before."""
-        self._journal.put([record] if node.told else [_named(node), record])
+        self._journal.put(records if node.told else [_named(node), *records])
 
     @staticmethod
     def unname(node: Node) -> None:

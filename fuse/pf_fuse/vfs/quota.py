@@ -37,18 +37,50 @@ class Held:
     files: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bytes and files that may be there; None: any number."""
+
+    bytes: int | None = None
+    files: int | None = None
+
+    def within(self, others: Limits) -> Limits:
+        """What both allow."""
+        return Limits(_least(self.bytes, others.bytes), _least(self.files, others.files))
+
+
 class Quota:
     """What may be there, and what is. For any number of threads."""
 
-    def __init__(self, most_bytes: int | None, most_files: int | None) -> None:
-        """None: no limit."""
-        self._bytes = most_bytes
-        self._files = most_files
+    def __init__(self, own: Limits, of_place: Limits = Limits()) -> None:
+        """The limits of the mount alone, and those of all mounts of the place."""
+        self._own = own
+        self._of_place = of_place
         self._lock = threading.Lock()
         self._held: Held | None = None
         """None: it was not counted yet, and nothing is refused."""
         self.changes = 0
         """How often something was taken or given back."""
+
+    @property
+    def of_place(self) -> Limits:
+        return self._of_place
+
+    @property
+    def most(self) -> Limits:
+        return self._own.within(self._of_place)
+
+    @property
+    def held(self) -> Held | None:
+        return self._held
+
+    @property
+    def limited(self) -> bool:
+        return self.most != Limits()
+
+    def become(self, of_place: Limits) -> None:
+        """The place has other limits from now on. What is there already stays."""
+        self._of_place = of_place
 
     def take(self, path: str, size: int = 0, files: int = 0) -> None:
         """So much more will be there, or less; EDQUOT if it may not be more."""
@@ -58,10 +90,11 @@ class Quota:
             if held is None:
                 return
             after = Held(max(0, held.bytes + size), max(0, held.files + files))
-            if size > 0 and self._bytes is not None and after.bytes > self._bytes:
-                raise failure(errno.EDQUOT, path, f"the quota of {self._bytes} bytes is used up")
-            if files > 0 and self._files is not None and after.files > self._files:
-                raise failure(errno.EDQUOT, path, f"the quota of {self._files} files is used up")
+            most = self.most
+            if size > 0 and most.bytes is not None and after.bytes > most.bytes:
+                raise failure(errno.EDQUOT, path, f"the quota of {most.bytes} bytes is used up")
+            if files > 0 and most.files is not None and after.files > most.files:
+                raise failure(errno.EDQUOT, path, f"the quota of {most.files} files is used up")
             self._held = after
 
     def counted(self, held: Held) -> None:
@@ -71,10 +104,10 @@ class Quota:
     def space(self, of_place: Space | None) -> Space | None:
         """What is told of room: what is left of the quota, or of the place if that is less."""
         with self._lock:
-            held = self._held or Held()
+            held, most = self._held or Held(), self.most
         room = of_place or Space(1 << 50, 1 << 50, 1 << 40, 1 << 40)
-        size, free = _left(self._bytes, held.bytes, room.size, room.free)
-        things, things_free = _left(self._files, held.files, room.things, room.things_free)
+        size, free = _left(most.bytes, held.bytes, room.size, room.free)
+        things, things_free = _left(most.files, held.files, room.things, room.things_free)
         return Space(size, free, things, things_free)
 
 
@@ -92,10 +125,14 @@ class Counter:
         self._tree = tree
         self._quota = quota
         self._clock = clock
+        self._begun = False
         self._ended = threading.Event()
 
     def begin(self) -> None:
-        threading.Thread(target=self._run, name="count", daemon=True).start()
+        """Unless it has begun. By one thread after the other."""
+        if not self._begun:
+            self._begun = True
+            threading.Thread(target=self._run, name="count", daemon=True).start()
 
     def end(self) -> None:
         self._ended.set()
@@ -125,13 +162,21 @@ class Counter:
         pause, seen = 0.0, -1
         while not self._ended.wait(pause):
             begun = self._clock()
-            try:
-                self.count()
-            except OSError as error:
-                logger.warning("not counted for the quota", extra={"why": str(error)})
+            if self._quota.limited:
+                self._try()
             least = _EVERY if seen == self._quota.changes else _SOON
             seen = self._quota.changes
             pause = max(least, _SPARE * (self._clock() - begun))
+
+    def _try(self) -> None:
+        try:
+            self.count()
+        except OSError as error:
+            logger.warning("not counted for the quota", extra={"why": str(error)})
+
+
+def _least(one: int | None, other: int | None) -> int | None:
+    return min((each for each in (one, other) if each is not None), default=None)
 
 
 def _left(most: int | None, held: int, size: int, free: int) -> tuple[int, int]:

@@ -97,11 +97,14 @@ class Reading:
         with self._lock:
             return self._sessions.open_to_read(node)
 
-    def _came(self, node: Node, coming: Future[Entry | None]) -> Opened:
+    def _came(self, node: Node, coming: Future[Entry | None]) -> Answer[Opened]:
         """Fails as bringing it has."""
-        coming.result()
+        found = coming.result()
         with self._lock:
-            return self._sessions.open_to_read(node)
+            if found or self._sessions.at_once(node):
+                return self._sessions.open_to_read(node)
+        # Nobody may wait here for it to be read and checked.
+        return self._later(self._brought, node)
 
     def _read_refreshed(self, node: Node, offset: int, size: int) -> Bytes:
         self._tree.refresh(node)

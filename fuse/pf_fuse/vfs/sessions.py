@@ -2,7 +2,8 @@
 
 How the kernel reads a file is decided when it is opened and nobody else has it open, and stays so until nobody has: it
 refuses to read one file in two ways. A file that is here as a whole is read by the kernel itself. Of others it asks for
-what programs ask for, and whoever opens them later finds them whole. What is written is read by asking.
+what programs ask for, and whoever opens them later finds them whole. What is written is read by asking, and what is
+only written goes here past the kernel's own cache, which would have to find memory for all of it.
 
 A small file that the kernel reads by itself stays registered when it is closed: who goes through many of them again and
 again costs no more than to be told of the number.
@@ -88,13 +89,24 @@ class Sessions:
         quiet = Reach.NOTHING if node.staged else Reach.NO_FLUSH
         return Opened(session.reach | quiet, node.backing)
 
-    def open_to_write(self, node: Node) -> Opened:
-        """Opened once more; ESTALE if the kernel reads it by itself: its name is another node's from now on."""
+    def open_to_write(self, node: Node, *, only: bool) -> Opened:
+        """Opened once more; ESTALE if the kernel reads it by itself: its name is another node's from now on.
+
+        `only`: who opens it does not read it.
+        """
         self.require_asking(node)
-        if node.id not in self._sessions:
-            self._sessions[node.id] = Session(node, self._content(node))
+        session = self._sessions.get(node.id)
+        if session is None:
+            session = self._sessions[node.id] = Session(node, self._content(node))
+            session.reach = self._past_the_cache if only else Reach.NOTHING
         self._nodes.open(node)
-        return Opened()
+        # One with and one without the cache would not always see what the other has written.
+        return Opened(session.reach & Reach.DIRECT)
+
+    def past_the_cache(self, node: int) -> bool:
+        """What is written to the open file goes past the kernel's cache."""
+        session = self._sessions.get(node)
+        return session is not None and Reach.DIRECT in session.reach
 
     def require_asking(self, node: Node) -> None:
         """ESTALE if somebody has it open whom the kernel reads it for by itself: the name is another node's then."""
@@ -175,9 +187,13 @@ class Sessions:
 
     def _first(self, node: Node) -> Session:
         session = self._sessions[node.id] = Session(node, self._content(node))
-        if not node.staged:
-            session.reach = self._way(node, session.content)
+        session.reach = self._past_the_cache if node.staged else self._way(node, session.content)
         return session
+
+    @property
+    def _past_the_cache(self) -> Reach:
+        """Where the kernel can map into memory what it does not cache."""
+        return Reach.DIRECT if self._kernel and self._kernel.passthrough else Reach.NOTHING
 
     def _content(self, node: Node) -> Content:
         return Nothing() if node.staged else self._contents.open(node.entry)
@@ -190,7 +206,13 @@ class Sessions:
         whole = content.whole()
         if whole is None:
             return Reach.DIRECT
-        self._nodes.back(node, self._kernel.register(whole))
+        try:
+            self._nodes.back(node, self._kernel.register(whole))
+        except OSError as refused:
+            # This folder of the cache lies on a filesystem that is itself stacked, such as overlayfs.
+            if refused.errno != errno.ELOOP:
+                raise
+            return Reach.DIRECT
         return Reach.NOTHING
 
 

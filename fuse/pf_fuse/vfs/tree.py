@@ -7,7 +7,6 @@ asked. What it told before something was changed here does not count when it arr
 from __future__ import annotations
 
 import errno
-from bisect import bisect_right
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -185,6 +184,10 @@ class Tree:
         done.set_result(listing)
         return listing
 
+    def listed(self, folder: Node) -> bool:
+        """What is in it is known, or is just being asked. The caller holds the lock."""
+        return folder.id in self._listing or bool(folder.listing and self.good(folder.listing))
+
     def good(self, listing: Listing) -> bool:
         return listing.until > self._monotonic()
 
@@ -199,11 +202,7 @@ class Tree:
         with self.lock:
             node = self._at(folder)
             listing = node.listing if node else None
-            if listing is None:
-                return ()
-            first = bisect_right(listing.names, name)
-            found = [listing.entries.get(each) for each in listing.names[first : first + count]]
-            return [entry for entry in found if entry]
+            return listing.after(name, count) if listing else ()
 
     def put(self, folder: Node, name: str, entry: Entry, until: float | None = None) -> Node:
         """Something was made or changed here: what is known is so from now on. The caller holds the lock."""

@@ -114,8 +114,8 @@ class Vfs:
     def create(self, caller: Caller, folder: int, name: bytes, mode: int, flags: int) -> Answer[tuple[Known, Opened]]:
         return self._writing.create(caller, folder, name, mode, flags)
 
-    def write(self, node: int, offset: int, data: memoryview, flags: int) -> Answer[int]:  # noqa: ARG002
-        return self._writing.write(node, offset, data)
+    def write(self, node: int, offset: int, data: memoryview, flags: int) -> Answer[int]:
+        return self._writing.write(node, offset, data, flags)
 
     def flush(self, node: int, owner: int) -> Answer[None]:  # noqa: ARG002
         if self._written is None:

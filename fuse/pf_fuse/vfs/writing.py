@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ from pf_fuse.vfs.settling import Settling, uploading, waits
 from pf_fuse.vfs.tree import Tree
 
 T = TypeVar("T")
+_RIGHTS = stat.S_ISUID | stat.S_ISGID
 
 
 class Writing:
@@ -85,8 +87,10 @@ class Writing:
                 return self._opened(known, flags)
         return self._later(self._refreshed, known, flags)
 
-    def write(self, node: int, offset: int, data: memoryview) -> Answer[int]:
+    def write(self, node: int, offset: int, data: memoryview, flags: int) -> Answer[int]:
         known = self._nodes[node]
+        if flags & os.O_DSYNC and self._sessions.past_the_cache(node):
+            return self._later(self._write_and_settle, known, offset, bytes(data))
         staged = known.staged
         if staged:
             with staged.gate:
@@ -146,7 +150,7 @@ class Writing:
 
     def _created(self, caller: Caller, folder: Node, name: str, mode: int, flags: int) -> tuple[Known, Opened]:
         node = self._new(caller, folder, name, mode, flags)
-        opened = self._sessions.open_to_write(node)
+        opened = self._sessions.open_to_write(node, only=_only_writes(node, flags))
         return self._looking.told(node), opened
 
     def _new(self, caller: Caller, folder: Node, name: str, mode: int, flags: int) -> Node:
@@ -171,7 +175,7 @@ class Writing:
             upload.exception()
 
     def _opened(self, node: Node, flags: int) -> Opened:
-        opened = self._sessions.open_to_write(node)
+        opened = self._sessions.open_to_write(node, only=_only_writes(node, flags))
         if flags & os.O_TRUNC:
             self._emptied(node)
         return opened
@@ -222,6 +226,12 @@ class Writing:
     def _bring_and_write(self, node: Node, offset: int, data: bytes) -> int:
         return self._changing(node, lambda staged: self._written(node, staged, offset, data))
 
+    def _write_and_settle(self, node: Node, offset: int, data: bytes) -> int:
+        """What goes past the kernel's cache it does not ask to be synced, however it was opened."""
+        count = self._bring_and_write(node, offset, data)
+        self.settle(node)
+        return count
+
     def truncate(self, node: Node, size: int) -> None:
         """Cuts the file, or makes it longer. Blocks."""
         with self._lock:
@@ -260,3 +270,11 @@ class Writing:
                         return change(staged)
             if upload:
                 upload.exception()
+
+
+def _only_writes(node: Node, flags: int) -> bool:
+    """True if who opens a file so cannot read it, and the kernel's cache does nothing for who writes past it.
+
+    It syncs after each write what is opened to be synced, and takes rights away from programs that somebody writes to.
+    """
+    return flags & (os.O_ACCMODE | os.O_DSYNC) == os.O_WRONLY and not (node.entry.mode or 0) & _RIGHTS

@@ -1,0 +1,49 @@
+"""Files that are only written go past the kernel's cache, and so does whoever has one open meanwhile."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
+from pf_fuse.operations import TOP, Reach
+from support.vfs_site import ME, PlainKernel, Site, got
+
+
+@pytest.mark.parametrize("able", [True, False])
+def test_all_who_have_a_file_open_that_is_written_go_past_the_cache_or_none(tmp_path: Path, able: bool) -> None:
+    site = Site(MemoryBackend(capabilities=LIKE_OBJECTS), tmp_path)
+    past = Reach.DIRECT if able else Reach.NOTHING
+    site.vfs.begin(PlainKernel(passthrough=able))
+    for name, first, reach in ((b"only", os.O_WRONLY, past), (b"both", os.O_RDWR, Reach.NOTHING)):
+        known, opened = got(site.vfs.create(ME, TOP, name, 0o644, first))
+        assert known.attributes
+        node = known.attributes.node
+        others = [got(site.vfs.open(ME, node, flags)) for flags in (os.O_WRONLY, os.O_RDWR, os.O_RDONLY)]
+        assert {each.reach & Reach.DIRECT for each in (opened, *others)} == {reach}
+
+
+@pytest.mark.parametrize("able", [True, False])
+def test_who_wants_each_write_synced_has_it_stored_at_once_or_goes_through_the_cache(
+    tmp_path: Path, able: bool
+) -> None:
+    backend = MemoryBackend(capabilities=LIKE_OBJECTS)
+    site = Site(backend, tmp_path)
+    site.vfs.begin(PlainKernel(passthrough=able))
+    _, opened = got(site.vfs.create(ME, TOP, b"alone", 0o644, os.O_WRONLY | os.O_SYNC))
+    assert Reach.DIRECT not in opened.reach, "the kernel asks for it to be synced"
+    node = site.create("beside")
+    got(site.vfs.open(ME, node, os.O_WRONLY | os.O_DSYNC))
+    assert got(site.vfs.write(node, 0, memoryview(b"kept"), os.O_WRONLY | os.O_DSYNC)) == 4
+    stored = backend.fetch("beside", limit=10)[1] if able else b"kept"
+    assert stored == b"kept"
+
+
+def test_a_file_that_lends_rights_is_written_through_the_cache_which_takes_them_away(tmp_path: Path) -> None:
+    site = Site(MemoryBackend(), tmp_path)
+    site.vfs.begin(PlainKernel(passthrough=True))
+    for name, mode, past in ((b"plain", 0o755, Reach.DIRECT), (b"lends", 0o6755, Reach.NOTHING)):
+        _, opened = got(site.vfs.create(ME, TOP, name, mode, os.O_WRONLY))
+        assert opened.reach & Reach.DIRECT == past
