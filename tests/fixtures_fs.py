@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
+from support.command_line import CommandLine
 from support.fs_process import FsProcess
 from support.fs_site import FsSite, opened_fs_site
 from support.queue_process import QueueProcess
+from support.queue_site import PASSWORD
+from support.s3_servers import BUCKET, KEYS, S3Server
 
 
 @pytest.fixture(scope="session")
@@ -37,3 +41,17 @@ async def far_site(queue_process: QueueProcess) -> AsyncIterator[FsSite]:
             yield opened
     finally:
         process.remove()
+
+
+@pytest.fixture
+async def bucket_line(far_site: FsSite, seaweed_server: S3Server, tmp_path: Path) -> CommandLine:
+    """Somebody with a filesystem in a bucket."""
+    alice = await far_site.add_user("alice")
+    process = far_site.process
+    services = {"fs": process.address}
+    made = CommandLine.configured(
+        tmp_path, process.queue.address, user=alice.name, password=PASSWORD, services=services
+    )
+    keys = f"-o endpoint=http://127.0.0.1:{seaweed_server.port} -o accessKey={KEYS.access} -o secretKey={KEYS.secret}"
+    made.output(f"fs create data s3://{BUCKET}/{far_site.tag} {keys}")
+    return made

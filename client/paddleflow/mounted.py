@@ -61,13 +61,13 @@ def ask(place: Path, environ: Mapping[str, str], question: str) -> Mapping[str, 
 
 
 def ask_whoever_serves(
-    state: Path, place: Path, question: str, *, patience: float | None = _PATIENCE
+    state: Path, place: Path, question: str, *, patience: float | None = _PATIENCE, **about: object
 ) -> Mapping[str, Any]:
     """What whoever serves the mount with this folder answers.
 
     Raises NotMounted if nobody does, SlowToAnswer if not in time, and Unanswered.
     """
-    with closing(_answers(state, place, {"ask": question}, patience)) as answers:
+    with closing(_answers(state, place, {"ask": question, **about}, patience)) as answers:
         return next(answers)
 
 
@@ -114,7 +114,9 @@ def is_mounted(place: Path) -> bool:
 
 def mount_points() -> Mapping[str, str]:
     """Where something is mounted, and of which kind the last one is."""
-    lines = [line.split(" ") for line in _MOUNTS.read_text(errors="surrogateescape").splitlines()]
+    # Other letters that end a line for Python stand in paths as they are.
+    listed = _MOUNTS.read_bytes().decode(errors="surrogateescape").split("\n")
+    lines = [line.split(" ") for line in listed if line]
     return {_plain(words[_PLACE_FIELD]): words[words.index("-") + 1] for words in lines}
 
 

@@ -71,6 +71,7 @@ def settings_of(
         "place": str(place),
         **source_of(description, options, environ),
         "state": str(state_folder(place, environ)),
+        "filesystemQuota": limits(description.quota.bytes, description.quota.files),
         "dataset": options.dataset,
         "snapshot": options.snapshot,
         "uid": os.getuid(),
@@ -92,6 +93,11 @@ def source_of(description: MountDescription, options: MountOptions, environ: Map
         },
         "readOnly": options.read_only or description.read_only,
     }
+
+
+def limits(size: int, files: int) -> Mapping[str, int | None]:
+    """A quota of a filesystem, where 0 is any amount, as those are told who serve its mounts."""
+    return {"bytes": size or None, "files": files or None}
 
 
 def own_pages(environ: Mapping[str, str]) -> Path:

@@ -12,7 +12,7 @@ import pytest
 
 from paddleflow.problems import FilesystemExists
 from pf_fs.convert import encode
-from pf_fs.domain import Access, Filesystem, FilesystemFilter, Grant, GrantFilter, GrantKey, Kind, Secrets
+from pf_fs.domain import Access, Filesystem, FilesystemFilter, Grant, GrantFilter, GrantKey, Kind, Quota, Secrets
 from pf_fs.memory import MemoryFilesystemStore
 from pf_fs.postgres import PostgresFilesystemStore
 from pf_fs.store import LOCK, FilesystemStore
@@ -89,6 +89,14 @@ async def test_a_filesystem_is_kept_as_it_was_given(kept: Kept) -> None:
     assert await store.filesystem(database.newest, "fs-alice-other") is None
 
 
+async def test_a_quota_is_kept_and_found_in_lists(kept: Kept) -> None:
+    database, store = kept
+    limited = replace(far("alice", "data"), quota=Quota(1 << 40, 1000))
+    await keep(kept, limited, far("alice", "free"))
+    found = await store.filesystems(database.newest, FilesystemFilter(), "", 9)
+    assert [each.quota for each in found] == [Quota(1 << 40, 1000), Quota()]
+
+
 @pytest.mark.parametrize("kind", list(Kind))
 async def test_one_of_each_kind_is_kept(kept: Kept, kind: Kind) -> None:
     database, store = kept
@@ -97,11 +105,13 @@ async def test_one_of_each_kind_is_kept(kept: Kept, kind: Kind) -> None:
     assert await store.filesystem(database.newest, "fs-alice-data") == one
 
 
-async def test_an_update_changes_properties_secrets_and_version_alone(kept: Kept) -> None:
+async def test_an_update_changes_properties_secrets_quota_and_version_alone(kept: Kept) -> None:
     database, store = kept
     before, other = far("alice", "data"), far("alice", "other")
     await keep(kept, before, other)
-    after = replace(before, properties={"c": "d"}, secrets=Secrets(("p",), "k", b"x"), version=99)
+    after = replace(
+        before, properties={"c": "d"}, secrets=Secrets(("p",), "k", b"x"), quota=Quota(2**53, 7), version=99
+    )
     async with database.change(LOCK) as change:
         await store.update(change, after)
     assert await store.filesystem(database.newest, after.id) == after

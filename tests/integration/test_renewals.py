@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
+from paddleflow.direct.filesystem import PaddleFlowFileSystem
 from paddleflow.mounting import MountOptions
 from support import fuse_mounts
 from support.command_line import CommandLine
-from support.fault_proxy import Fault, FaultProxy, Kind, fault_proxy
+from support.fault_proxy import EXPIRED, FaultProxy, fault_proxy
 from support.fs_site import FsSite
 from support.mounts import Mount, new_mount
 from support.queue_site import PASSWORD
@@ -25,9 +26,7 @@ pytestmark = [
     # Programs are begun for it, which takes long on a machine that has much to do.
     pytest.mark.timeout(180),
 ]
-WORDS = b"<Error><Code>ExpiredToken</Code><Message>The provided token has expired.</Message></Error>"
-HEAD = b"HTTP/1.1 400 Bad Request\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
-EXPIRED = Fault(Kind.ANSWER, answer=HEAD % len(WORDS) + WORDS)
+NEW_KEYS = f"-o accessKey={OTHER_KEYS.access} -o secretKey={OTHER_KEYS.secret}"
 TELL = "import json, os, sys; open(sys.argv[1], 'a').write(sys.stdin.read() + '\\n'); print(sys.argv[2])"
 
 
@@ -78,9 +77,9 @@ def test_where_nobody_tells_keys_there_is_an_error(seaweed_server: S3Server, pro
         (mount.place / "file").write_text("hello")
 
 
-async def test_a_mount_of_the_command_line_asks_the_service(
-    far_site: FsSite, proxy: FaultProxy, cache_home: Path, tmp_path: Path
-) -> None:
+@pytest.fixture
+async def line(far_site: FsSite, proxy: FaultProxy, tmp_path: Path) -> CommandLine:
+    """Somebody with a filesystem behind the proxy."""
     alice = await far_site.add_user("alice")
     services = {"fs": far_site.process.address}
     line = CommandLine.configured(
@@ -88,11 +87,26 @@ async def test_a_mount_of_the_command_line_asks_the_service(
     )
     keys = f"-o accessKey={KEYS.access} -o secretKey={KEYS.secret}"
     line.output(f"fs create data s3://{BUCKET}/{far_site.tag} -o endpoint=http://127.0.0.1:{proxy.port} {keys}")
+    return line
+
+
+def test_a_mount_of_the_command_line_asks_the_service(line: CommandLine, proxy: FaultProxy, cache_home: Path) -> None:
     place = cache_home / "at"
     place.mkdir()
     line.output(f"fs mount data {place}")
-    line.output(f"fs update data -o accessKey={OTHER_KEYS.access} -o secretKey={OTHER_KEYS.secret}")
+    line.output(f"fs update data {NEW_KEYS}")
     proxy.next(EXPIRED)
     (place / "file").write_text("hello")
     assert (place / "file").read_text() == "hello"
     line.output(f"fs umount {place}")
+
+
+@pytest.mark.usefixtures("cache_home")
+def test_a_program_without_a_mount_asks_the_service_too(line: CommandLine, proxy: FaultProxy) -> None:
+    fs = PaddleFlowFileSystem(config=str(line.config), lasts=0.0, skip_instance_cache=True)
+    fs.pipe_file("data/file", b"hello")
+    line.output(f"fs update data {NEW_KEYS}")
+    proxy.next(EXPIRED)
+    assert fs.info("data/file")["size"] == 5
+    assert fs.cat_file("data/file") == b"hello"
+    fs.close()

@@ -53,6 +53,10 @@ class Filesystems:
     def UpdateFilesystem(self, request: Any) -> Any:  # noqa: N802
         found = self._found(request)
         for path in request.update_mask.paths:
+            if path.startswith("quota."):
+                field = path.removeprefix("quota.")
+                setattr(found.quota, field, getattr(request.filesystem.quota, field))
+                continue
             name = path.removeprefix("properties.")
             found.properties.pop(name, None)
             secret = [each for each in found.secret_properties if each != name]
@@ -66,6 +70,7 @@ class Filesystems:
         found = self._found(request)
         remote = pb.RemoteFolder(url=found.url, properties=found.properties, secrets={"secretKey": "told"})
         mount = pb.Mount(filesystem_id=found.id, read_only=request.read_only, remote=remote, etag=found.etag)
+        mount.quota.CopyFrom(found.quota)
         return pb.DescribeMountResponse(mount=mount)
 
     def DeleteFilesystem(self, request: Any) -> Any:  # noqa: N802

@@ -29,6 +29,7 @@ from paddleflow.models import (
     FilesystemGrant,
     FilesystemKind,
     FilesystemLink,
+    FilesystemQuota,
     MetaDriver,
     MountReport,
     RemoteFolder,
@@ -84,7 +85,13 @@ def test_properties_are_changed_one_by_one_and_secrets_are_not_told(fake: FakePa
         assert changed.secret_properties == ()
         with pytest.raises(InvalidArgument, match="Nothing to change"):
             client.filesystems.update("far", {})
+        limited = client.filesystems.update("far", quota={"bytes": 1 << 40})
+        assert (limited.quota, limited.properties) == (FilesystemQuota(1 << 40), changed.properties)
+        assert client.filesystems.update("far", quota={"files": 9}).quota == FilesystemQuota(1 << 40, 9)
+        with pytest.raises(InvalidArgument, match="bytes"):
+            client.filesystems.update("far", quota={"bytes": 1 << 70})
         mount = client.filesystems.describe_mount("far", read_only=True)
+    assert mount.quota == FilesystemQuota(1 << 40, 9)
     assert mount.source == RemoteFolder("s3://bucket", changed.properties, {"secretKey": "told"})
     assert "told" not in repr(mount)
 

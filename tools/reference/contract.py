@@ -1,4 +1,4 @@
-"""What protos/ says, comments included."""
+"""What protos/paddleflow says, comments included."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Source:
 
 def read() -> list[Source]:
     """Every file of the contract, by name; files that it includes from elsewhere are left out."""
-    names = sorted(str(path.relative_to(PROTOS)) for path in PROTOS.rglob("*.proto"))
+    names = sorted(str(path.relative_to(PROTOS)) for path in (PROTOS / "paddleflow").rglob("*.proto"))
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "contract.binpb"
         options = [f"--proto_path={PROTOS}", "--include_source_info", f"--descriptor_set_out={target}"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pf_csi.settings import ControllerSettings, HolderSettings, NodeSettings
 from pf_fs.settings import FsSettings
 from pf_job.settings import JobSettings
 from pf_kit.settings import Setting, Settings, describe
@@ -16,6 +17,9 @@ SERVICES: tuple[tuple[str, str, type[Settings]], ...] = (
     ("pf-fs", "PF_FS", FsSettings),
     ("pf-job", "PF_JOB", JobSettings),
     ("pf-pipeline", "PF_PIPELINE", PipelineSettings),
+    ("pf-csi controller", "PF_CSI_CONTROLLER", ControllerSettings),
+    ("pf-csi node", "PF_CSI_NODE", NodeSettings),
+    ("pf-csi holder", "PF_CSI_HOLDER", HolderSettings),
 )
 INTRODUCTION = """\
 # Settings

@@ -17,6 +17,7 @@ from paddleflow.models.filesystems import (
     FilesystemFilter,
     FilesystemGrant,
     FilesystemGrantFilter,
+    FilesystemQuotaChanges,
 )
 from paddleflow.models.mounts import MountDescription
 from paddleflow.models.pages import Page
@@ -75,14 +76,15 @@ class Filesystems:
     async def update(
         self,
         name: str,
-        properties: Mapping[str, str | None],
+        properties: Mapping[str, str | None] | None = None,
         *,
+        quota: FilesystemQuotaChanges | None = None,
         owner: str = "",
         etag: str = "",
         request_id: str = "",
     ) -> Filesystem:
-        """Changes these properties, secrets among them; None takes one away. Others stay as they are."""
-        changed, mask = filesystem_changes_to_wire(name, owner, etag, properties)
+        """Changes these properties, secrets among them, and the quota; None takes a property away. Others stay."""
+        changed, mask = filesystem_changes_to_wire(name, owner, etag, properties or {}, quota or {})
         request = build(fs_pb2.UpdateFilesystemRequest, filesystem=changed, update_mask=mask)
         reply = await self._session.change(self._stub.UpdateFilesystem, request, request_id, patience=ASKING)
         return filesystem_from_wire(reply.filesystem)

@@ -13,7 +13,7 @@ from paddleflow.fs.v1 import mount_pb2, mount_pb2_grpc
 from paddleflow.models.mounts import FilesystemCache, MountFilter, MountReport, ReportReceipt
 from paddleflow.models.pages import Page
 from paddleflow.wire.base import build
-from paddleflow.wire.filesystems import filesystem_key
+from paddleflow.wire.filesystems import filesystem_key, quota_from_wire
 from paddleflow.wire.mounts import cache_from_wire, cache_to_wire, report_from_wire, report_to_wire
 
 
@@ -30,7 +30,7 @@ class FilesystemMounts:
             mount_pb2.ReportMountRequest, filesystem=filesystem_key(name, owner), mount=report_to_wire(report)
         )
         reply = await self._session.call(self._stub.ReportMount, request)
-        return ReportReceipt(reply.next_report_seconds, reply.etag)
+        return ReportReceipt(reply.next_report_seconds, reply.etag, quota_from_wire(reply.quota))
 
     async def end(self, filesystem_id: str, mount_id: str) -> None:
         """Tells that a filesystem is not mounted any more."""

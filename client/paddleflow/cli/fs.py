@@ -12,7 +12,7 @@ from paddleflow.cli.fs_files import cat, du, find, ls, mkdir, mv, rm, stat, touc
 from paddleflow.cli.fs_keeping import fsck, gc
 from paddleflow.cli.fs_links import link, listlink, showlink, unlink
 from paddleflow.cli.fs_mount import mount, umount
-from paddleflow.cli.fs_options import NAME, OWNER
+from paddleflow.cli.fs_options import NAME, OWNER, QUOTA_FILES, QUOTA_SIZE, quota_changes
 from paddleflow.cli.fs_profile import profile
 from paddleflow.cli.fs_properties import property_option
 from paddleflow.cli.fs_snapshot import snapshot
@@ -21,10 +21,11 @@ from paddleflow.cli.fs_warmup import warmup
 from paddleflow.cli.parameters import paging
 from paddleflow.cli.table import Cell, Table
 from paddleflow.cli.verbs import Invocation, Noun, pass_invocation
-from paddleflow.models.filesystems import Filesystem, FilesystemAccess
+from paddleflow.models.filesystems import Filesystem, FilesystemAccess, FilesystemQuota
 from paddleflow.original import original_filesystem, original_time
+from paddleflow.quantity import MEMORY, format_amount
 
-HEADINGS = ["name", "owner", "type", "server address", "sub path", "properties"]
+HEADINGS = ["name", "owner", "type", "server address", "sub path", "properties", "quota"]
 USER = click.argument("user", metavar="USERNAME", shell_complete=complete_user)
 
 
@@ -40,8 +41,18 @@ def fs() -> None:
     "-u", "--username", default="", shell_complete=complete_user, help="Whose it is to be; only root may name others."
 )
 @property_option
+@QUOTA_SIZE
+@QUOTA_FILES
 @pass_invocation
-def create(invocation: Invocation, name: str, url: str, username: str, properties: dict[str, str]) -> None:
+def create(
+    invocation: Invocation,
+    name: str,
+    url: str,
+    username: str,
+    properties: dict[str, str],
+    quota_size: str,
+    quota_files: int | None,
+) -> None:
     """Add a filesystem.
 
     URL says where the files lie: local:///folder, s3://bucket/path, bos://bucket/path, hdfs://host:port/path,
@@ -50,7 +61,8 @@ def create(invocation: Invocation, name: str, url: str, username: str, propertie
     Keep secrets out of the command line: VALUE is read from a file as @FILE, from the environment as '$NAME', and from
     the terminal, or a line of the input, as -. A value that begins with @ or $ is written with that letter twice.
     """
-    made = invocation.paddleflow().filesystems.create(Filesystem(name, url, username, properties))
+    quota = FilesystemQuota(**quota_changes(quota_size, quota_files))
+    made = invocation.paddleflow().filesystems.create(Filesystem(name, url, username, properties, quota=quota))
     invocation.printer.success(f"fs[{name}] create success", [_table(made)])
 
 
@@ -78,15 +90,25 @@ def show(invocation: Invocation, name: str, username: str) -> None:
 @NAME
 @OWNER
 @property_option
+@QUOTA_SIZE
+@QUOTA_FILES
 @pass_invocation
-def update(invocation: Invocation, name: str, username: str, properties: dict[str, str]) -> None:
-    """Change properties of a filesystem, secrets among them; the others stay.
+def update(
+    invocation: Invocation,
+    name: str,
+    username: str,
+    properties: dict[str, str],
+    quota_size: str,
+    quota_files: int | None,
+) -> None:
+    """Change properties of a filesystem, secrets among them, and its quota; the others stay.
 
     VALUE is given as for `fs create`. With nothing after the = the property goes away. What is mounted already goes on
-    with the old ones.
+    with the old ones, and takes over the quota within half a minute.
     """
     changes = {key: value or None for key, value in properties.items()}
-    made = invocation.paddleflow().filesystems.update(name, changes, owner=username)
+    quota = quota_changes(quota_size, quota_files)
+    made = invocation.paddleflow().filesystems.update(name, changes, quota=quota, owner=username)
     invocation.printer.success(f"fs[{name}] update success", [_table(made)])
 
 
@@ -156,4 +178,17 @@ def _table(*filesystems: Filesystem) -> Table:
 
 def _row(each: Filesystem) -> list[Cell]:
     shape = original_filesystem(each)
-    return [each.name, each.owner, str(each.kind), shape.server_address, shape.sub_path, dict(shape.properties)]
+    return [
+        each.name,
+        each.owner,
+        str(each.kind),
+        shape.server_address,
+        shape.sub_path,
+        dict(shape.properties),
+        _quota(each),
+    ]
+
+
+def _quota(each: Filesystem) -> Cell:
+    size = {"size": format_amount(MEMORY, each.quota.bytes)} if each.quota.bytes else {}
+    return {**size, "files": each.quota.files} if each.quota.files else size

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from paddleflow.config import load_config
 from paddleflow.models.mounts import CacheUsage, MountReport
+from paddleflow.mount_quota import take_over
 from paddleflow.mount_usage import usage_of
 from paddleflow.mounted import NotMounted, ask_whoever_serves, is_held
+from paddleflow.mounting import limits
 from paddleflow.problems import Problem
 
 if TYPE_CHECKING:
@@ -96,13 +98,16 @@ def _told(reported: Reported, paddleflow: PaddleFlow) -> float:
     try:
         stats = ask_whoever_serves(Path(reported.state), Path(reported.place), "stats")
         receipt = paddleflow.mounts.report(reported.name, reported.report(usage_of(stats)), owner=reported.owner)
+        wanted = limits(receipt.quota.bytes, receipt.quota.files)
+        if take_over(Path(reported.state), Path(reported.place), stats, wanted):
+            log.info("the filesystem has another quota, which the mount holds from now on")
     except NotMounted:
         return _LOOK
     except Problem as problem:
         log.warning("not told: %s", problem.message)
         return _AGAIN
     if receipt.etag != reported.etag:
-        log.warning("the filesystem was changed since it was mounted; mount it anew to have what it is now")
+        log.warning("the filesystem was changed since it was mounted; mount it anew to have all of what it is now")
     return float(receipt.next_seconds)
 
 

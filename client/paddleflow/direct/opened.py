@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from paddleflow.config import load_config
-from paddleflow.direct.describing import Asks, asked
+from paddleflow.direct.describing import Asks, asked, renewal
 from paddleflow.direct.ports import Files, find_opening
 from paddleflow.mounting import make_folders
 from paddleflow.quantity import MEMORY, parse_amount
@@ -95,14 +95,24 @@ class Filesystems:
             source = self._sources[name] = self._described(name)
             make_folders(source)
         lasts = math.inf if self._access.dataset else self._access.lasts
-        opened = opening(source, memory=self._access.memory, lasts=lasts, known=self._known.get(name))
+        opened = opening(
+            source,
+            memory=self._access.memory,
+            lasts=lasts,
+            known=self._known.get(name),
+            renewal=renewal(self._asks(name)),
+        )
         self._known[name] = opened.known
         return opened
 
     def _described(self, name: str) -> Mapping[str, Any]:
+        described: Mapping[str, Any] = asked(asdict(self._asks(name)))
+        return described
+
+    def _asks(self, name: str) -> Asks:
         owner, _, short = name.rpartition("@")
         access = self._access
-        asks = Asks(
+        return Asks(
             access.config,
             short,
             owner,
@@ -110,5 +120,3 @@ class Filesystems:
             cache_folders=[str(Path(folder).absolute()) for folder in access.cache_folders],
             cache_size=parse_amount(MEMORY, access.cache_size) if access.cache_size else None,
         )
-        described: Mapping[str, Any] = asked(asdict(asks))
-        return described

@@ -83,9 +83,17 @@ class Files(Protocol):
 
 
 class Opening(Protocol):
-    """Opens the files of a source."""
+    """Opens the files of a source; `renewal` says where keys come from when those of it have expired."""
 
-    def __call__(self, source: Mapping[str, Any], *, memory: int, lasts: float, known: object = None) -> Files: ...
+    def __call__(
+        self,
+        source: Mapping[str, Any],
+        *,
+        memory: int,
+        lasts: float,
+        known: object = None,
+        renewal: Mapping[str, Any] | None = None,
+    ) -> Files: ...
 
 
 def find_opening() -> Opening:

@@ -51,6 +51,8 @@ from paddleflow.models.filesystems import (
     FilesystemGrant,
     FilesystemGrantFilter,
     FilesystemKind,
+    FilesystemQuota,
+    FilesystemQuotaChanges,
 )
 from paddleflow.models.job_specs import (
     FilesystemMount,
@@ -257,6 +259,8 @@ __all__ = [
     "FilesystemKind",
     "FilesystemLink",
     "FilesystemMount",
+    "FilesystemQuota",
+    "FilesystemQuotaChanges",
     "Flavour",
     "FlavourChanges",
     "FlavourFilter",

@@ -33,6 +33,14 @@ class FilesystemAccess(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class FilesystemQuota:
+    """How much may lie in a filesystem, as far as its mounts know; 0: any amount."""
+
+    bytes: int = 0
+    files: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Filesystem:
     """A name for files that lie elsewhere."""
 
@@ -51,6 +59,7 @@ class Filesystem:
     etag: str = ""
     secret_properties: Sequence[str] = ()
     """Output only. The names of the properties that are secrets and set."""
+    quota: FilesystemQuota = FilesystemQuota()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,13 @@ class FilesystemGrant:
     user: str
     access: FilesystemAccess
     create_time: datetime | None = None
+
+
+class FilesystemQuotaChanges(TypedDict, total=False):
+    """New amounts of a quota; those that are not given stay."""
+
+    bytes: int
+    files: int
 
 
 class FilesystemFilter(TypedDict, total=False):

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TypedDict
 
-from paddleflow.models.filesystems import FilesystemKind
+from paddleflow.models.filesystems import FilesystemKind, FilesystemQuota
 
 
 class MetaDriver(StrEnum):
@@ -76,6 +76,7 @@ class MountDescription:
     links: Mapping[str, LocalFolder | RemoteFolder] = field(default_factory=dict)
     """Folders of the mount, and the places whose files are in them."""
     cache: FilesystemCache = field(default_factory=FilesystemCache)
+    quota: FilesystemQuota = field(default_factory=FilesystemQuota)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,8 @@ class ReportReceipt:
     """After which the next report is due."""
     etag: str
     """Of the filesystem now: another one than that of the mount says that the mount is out of date."""
+    quota: FilesystemQuota = field(default_factory=FilesystemQuota)
+    """Of the filesystem now: the mount holds it from now on."""
 
 
 class MountFilter(TypedDict, total=False):

@@ -14,7 +14,7 @@ from paddleflow.models.pages import Page
 from paddleflow.sync.pages import every
 from paddleflow.sync.session import Session
 from paddleflow.wire.base import build
-from paddleflow.wire.filesystems import filesystem_key
+from paddleflow.wire.filesystems import filesystem_key, quota_from_wire
 from paddleflow.wire.mounts import cache_from_wire, cache_to_wire, report_from_wire, report_to_wire
 
 
@@ -31,7 +31,7 @@ class FilesystemMounts:
             mount_pb2.ReportMountRequest, filesystem=filesystem_key(name, owner), mount=report_to_wire(report)
         )
         reply = self._session.call(self._stub.ReportMount, request)
-        return ReportReceipt(reply.next_report_seconds, reply.etag)
+        return ReportReceipt(reply.next_report_seconds, reply.etag, quota_from_wire(reply.quota))
 
     def end(self, filesystem_id: str, mount_id: str) -> None:
         """Tells that a filesystem is not mounted any more."""

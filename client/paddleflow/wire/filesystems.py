@@ -12,6 +12,8 @@ from paddleflow.models.filesystems import (
     FilesystemAccess,
     FilesystemGrant,
     FilesystemKind,
+    FilesystemQuota,
+    FilesystemQuotaChanges,
 )
 from paddleflow.wire.base import EnumCodec, build, time_from_wire, write_changes
 
@@ -27,15 +29,26 @@ def filesystem_to_wire(filesystem: Filesystem) -> fs_pb2.Filesystem:
         name=filesystem.name,
         url=filesystem.url,
         properties=filesystem.properties,
+        quota=quota_to_wire(filesystem.quota),
     )
 
 
 def filesystem_changes_to_wire(
-    name: str, owner: str, etag: str, properties: Mapping[str, str | None]
+    name: str, owner: str, etag: str, properties: Mapping[str, str | None], quota: FilesystemQuotaChanges
 ) -> tuple[fs_pb2.Filesystem, FieldMask]:
-    """New values of properties, and the mask that names them; what is None goes away."""
-    changed = build(fs_pb2.Filesystem, owner=owner, name=name, etag=etag)
-    return changed, write_changes(changed, {"properties": properties}, {})
+    """New values of properties and of the quota, and the mask that names them; what is None goes away."""
+    changed = build(fs_pb2.Filesystem, owner=owner, name=name, etag=etag, quota=quota_to_wire(FilesystemQuota(**quota)))
+    mask = write_changes(changed, {"properties": properties}, {}) if properties or not quota else FieldMask()
+    mask.paths.extend(f"quota.{field}" for field in quota)
+    return changed, mask
+
+
+def quota_to_wire(quota: FilesystemQuota) -> fs_pb2.FilesystemQuota:
+    return build(fs_pb2.FilesystemQuota, bytes=quota.bytes, files=quota.files)
+
+
+def quota_from_wire(quota: fs_pb2.FilesystemQuota) -> FilesystemQuota:
+    return FilesystemQuota(quota.bytes, quota.files)
 
 
 def filesystem_from_wire(filesystem: fs_pb2.Filesystem) -> Filesystem:
@@ -49,6 +62,7 @@ def filesystem_from_wire(filesystem: fs_pb2.Filesystem) -> Filesystem:
         create_time=time_from_wire(filesystem, "create_time"),
         etag=filesystem.etag,
         secret_properties=tuple(filesystem.secret_properties),
+        quota=quota_from_wire(filesystem.quota),
     )
 
 

@@ -14,7 +14,7 @@ from paddleflow.models.mounts import (
     RemoteFolder,
 )
 from paddleflow.wire.base import EnumCodec, build, time_from_wire
-from paddleflow.wire.filesystems import KIND
+from paddleflow.wire.filesystems import KIND, quota_from_wire
 
 META_DRIVER = EnumCodec(MetaDriver, fs_pb2.MetaDriver, "META_DRIVER_")
 
@@ -59,6 +59,7 @@ def mount_from_wire(mount: fs_pb2.Mount) -> MountDescription:
         etag=mount.etag,
         links={link.path: _source(link) for link in mount.links},
         cache=cache_from_wire(mount.cache),
+        quota=quota_from_wire(mount.quota),
     )
 
 

@@ -18,12 +18,14 @@ from pf_fs.domain import (
     Key,
     Kind,
     Opened,
+    Quota,
 )
 from pf_fs.fields import (
     filter_violations,
     is_id,
     key_violations,
     name_violations,
+    quota_violations,
 )
 from pf_fs.mounts.domain import Cache, MetaDriver
 from pf_fs.ports import Folder
@@ -48,6 +50,8 @@ DRIVERS = {
 }
 PROPERTIES = "properties"
 """How they are called in a mask."""
+QUOTA = {"quota": ("bytes", "files"), "quota.bytes": ("bytes",), "quota.files": ("files",)}
+"""The amounts that a path of a mask names."""
 MOST_PATHS = 64
 """In a mask."""
 ACCESSES = {
@@ -67,7 +71,13 @@ def filesystem_message(filesystem: Filesystem) -> fs_pb2.Filesystem:
         create_time=timestamp(filesystem.create_time),
         etag=filesystem.etag,
         secret_properties=filesystem.secrets.names,
+        quota=quota_message(filesystem.quota),
     )
+
+
+def quota_message(quota: Quota) -> fs_pb2.FilesystemQuota | None:
+    """None if there is no limit."""
+    return fs_pb2.FilesystemQuota(bytes=quota.bytes, files=quota.files) if quota.bytes or quota.files else None
 
 
 def grant_message(grant: Grant) -> fs_pb2.FilesystemGrant:
@@ -81,7 +91,12 @@ def grant_message(grant: Grant) -> fs_pb2.FilesystemGrant:
 
 def mount_message(mount: Mount) -> fs_pb2.Mount:
     filesystem = mount.filesystem
-    message = fs_pb2.Mount(filesystem_id=filesystem.id, read_only=mount.read_only, etag=filesystem.etag)
+    message = fs_pb2.Mount(
+        filesystem_id=filesystem.id,
+        read_only=mount.read_only,
+        etag=filesystem.etag,
+        quota=quota_message(filesystem.quota),
+    )
     _fill(message, mount.source)
     for path, source in mount.links:
         _fill(message.links.add(path=str(path)), source)
@@ -119,24 +134,31 @@ def draft_of(caller: Principal, message: fs_pb2.Filesystem) -> Draft:
     owner = message.owner or user_of(caller, "filesystem.owner")
     if found := tuple(_violations(owner, message))[:MOST_VIOLATIONS]:
         raise place_problem(message.url).of(*found)
-    return Draft(owner=owner, name=message.name, place=place_of(message.url), properties=dict(message.properties))
+    properties, quota = dict(message.properties), _quota_of(message)
+    return Draft(owner=owner, name=message.name, place=place_of(message.url), properties=properties, quota=quota)
 
 
 def _violations(owner: str, message: fs_pb2.Filesystem) -> Iterator[Violation]:
     yield from name_violations(owner, message.name)
     yield from url_violations("filesystem.url", message.url)
+    yield from quota_violations(_quota_of(message))
     # Those of a kind that is not served are nobody's to judge.
     if is_served(scheme := scheme_of(message.url)):
         yield from property_violations(Kind(scheme), message.properties)
 
 
 def edit_of(message: fs_pb2.Filesystem, mask: Sequence[str]) -> Edit:
-    """Which properties a caller wants changed. InvalidArgument names each field that cannot be."""
-    require(_mask_violations(mask))
+    """What a caller wants changed. InvalidArgument names each field that cannot be."""
+    require(_mask_violations(mask), quota_violations(_quota_of(message)))
     whole = PROPERTIES in mask
-    named = {path.removeprefix(f"{PROPERTIES}.") for path in mask if path != PROPERTIES}
+    named = {path.removeprefix(f"{PROPERTIES}.") for path in mask if path.startswith(f"{PROPERTIES}.")}
     given = dict(message.properties) if whole else _among(message.properties, named)
-    return Edit(given, frozenset(named - set(given)), whole)
+    amounts = {name: getattr(message.quota, name) for path in mask for name in QUOTA.get(path, ())}
+    return Edit(given, frozenset(named - set(given)), whole, amounts)
+
+
+def _quota_of(message: fs_pb2.Filesystem) -> Quota:
+    return Quota(message.quota.bytes, message.quota.files)
 
 
 def _among(properties: Mapping[str, str], names: set[str]) -> dict[str, str]:
@@ -150,7 +172,7 @@ def _mask_violations(mask: Sequence[str]) -> Iterator[Violation]:
         yield Violation("update_mask", f"must name at most {MOST_PATHS} fields, not {len(mask)}")
     for path in mask[:MOST_PATHS]:
         name, dot, key = path.partition(".")
-        if name != PROPERTIES or (dot and not key):
+        if path not in QUOTA and (name != PROPERTIES or (dot and not key)):
             yield Violation("update_mask", f"{shown(path)} is not a field that can be changed")
 
 

@@ -64,6 +64,17 @@ class Secrets:
 SEALED_NOTHING = Secrets((), "", b"")
 
 
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """How much may lie in a filesystem; 0: any number."""
+
+    bytes: int = 0
+    files: int = 0
+
+
+UNLIMITED = Quota()
+
+
 def bound_to(owner: str, name: str) -> tuple[str, ...]:
     """What the secrets of a user's filesystem are sealed for."""
     return ("filesystem", owner, id_of(owner, name))
@@ -121,6 +132,8 @@ class Filesystem:
     confined: bool
     properties: Mapping[str, str] = field(default_factory=dict)
     secrets: Secrets = SEALED_NOTHING
+    quota: Quota = UNLIMITED
+    """Mounts hold it."""
     create_time: datetime = UNBORN
     version: int = 0
     """No number is given out twice, also over deletion and creation anew."""

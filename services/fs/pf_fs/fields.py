@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 
 from paddleflow.problems import Violation
-from pf_fs.domain import Key
+from pf_fs.domain import Key, Quota
+from pf_kit.fields import within
 
 LONGEST_TOGETHER = 59
 """Characters of an owner's and a filesystem's name, so that an id has at most 63."""
+MOST_OF_A_QUOTA = 2**53
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,63}")
 _USER = re.compile(r"[A-Za-z0-9]{4,16}")
 _ID = re.compile(r"fs-[A-Za-z0-9]{4,16}-[A-Za-z0-9_-]{1,55}")
@@ -34,6 +36,12 @@ def name_violations(owner: str, name: str) -> Iterator[Violation]:
     elif len(owner) + len(name) > LONGEST_TOGETHER:
         rule = f"must have at most {LONGEST_TOGETHER} characters together with the owner's name"
         yield Violation("filesystem.name", f"{rule}, and they have {len(owner) + len(name)}")
+
+
+def quota_violations(quota: Quota) -> Iterator[Violation]:
+    """How much is to be allowed."""
+    yield from within("filesystem.quota.bytes", quota.bytes, 0, MOST_OF_A_QUOTA)
+    yield from within("filesystem.quota.files", quota.files, 0, MOST_OF_A_QUOTA)
 
 
 def key_violations(key: Key) -> Iterator[Violation]:

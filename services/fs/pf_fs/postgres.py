@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from paddleflow.problems import FilesystemExists
-from pf_fs.domain import Access, Filesystem, FilesystemFilter, Grant, GrantFilter, GrantKey, Kind, Secrets
+from pf_fs.domain import Access, Filesystem, FilesystemFilter, Grant, GrantFilter, GrantKey, Kind, Quota, Secrets
 from pf_kit.postgres.queries import load_queries
 from pf_kit.postgres.views import Row, on_constraint, rows
 from pf_kit.unit import Change, View
@@ -97,9 +97,9 @@ class PostgresFilesystemStore:
         return sorted(map(_grant, found), key=lambda grant: grant.key)
 
 
-def _settings(filesystem: Filesystem) -> tuple[dict[str, str], list[str], str, bytes]:
-    secrets = filesystem.secrets
-    return dict(filesystem.properties), list(secrets.names), secrets.key, secrets.data
+def _settings(filesystem: Filesystem) -> tuple[dict[str, str], list[str], str, bytes, int, int]:
+    secrets, quota = filesystem.secrets, filesystem.quota
+    return dict(filesystem.properties), list(secrets.names), secrets.key, secrets.data, quota.bytes, quota.files
 
 
 def _filesystem(row: Row) -> Filesystem:
@@ -112,6 +112,7 @@ def _filesystem(row: Row) -> Filesystem:
         confined=row["confined"],
         properties=row["properties"],
         secrets=Secrets(tuple(row["secret_names"]), row["secret_key"], row["secret_data"]),
+        quota=Quota(row["quota_bytes"], row["quota_files"]),
         create_time=row["create_time"],
         version=row["version"],
     )

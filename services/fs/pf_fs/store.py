@@ -37,7 +37,7 @@ class FilesystemStore(Protocol):
         """Keeps a new filesystem. Raises FilesystemExists if its owner has one of its name."""
 
     async def update(self, change: Change, filesystem: Filesystem) -> None:
-        """Keeps the properties, the secrets and the version of a filesystem that there is."""
+        """Keeps the properties, the secrets, the quota and the version of a filesystem that there is."""
 
     async def sealed_with(self, view: View, keys: Collection[str], limit: int) -> Sequence[Filesystem]:
         """Some filesystems with secrets that one of these keys sealed."""

@@ -13,6 +13,7 @@ from grpc import aio
 
 from paddleflow.auth.v1 import auth_pb2, auth_pb2_grpc
 from paddleflow.fs.v1 import fs_pb2, fs_pb2_grpc, mount_pb2, mount_pb2_grpc
+from paddleflow.mounting import limits
 from paddleflow.queue.v1 import cluster_pb2, cluster_pb2_grpc, queue_pb2, queue_pb2_grpc
 from paddleflow.status import problem_of
 from pf_job.jobs.ports import QueueInfo
@@ -142,7 +143,7 @@ class RemoteFilesystems:
         whole = await self._described(user, mount, "") if mount.sub_path else found
         return RemoteMount(remote_of(whole), mount.path, mount.sub_path)
 
-    async def report(self, report: Report) -> None:
+    async def report(self, report: Report) -> Mapping[str, int | None]:
         about = report.about
         mount = mount_pb2.FilesystemMount(
             mount_id=report.mount_id,
@@ -154,12 +155,17 @@ class RemoteFilesystems:
         )
         request = mount_pb2.ReportMountRequest(filesystem=fs_pb2.FilesystemKey(id=about.filesystem), mount=mount)
         metadata = (*self._metadata(), (ON_BEHALF_OF, about.tenant))
-        await call(self._mounts.ReportMount, request, mount_pb2.ReportMountResponse, metadata)
+        reply = await call(self._mounts.ReportMount, request, mount_pb2.ReportMountResponse, metadata)
+        return limits(reply.quota.bytes, reply.quota.files)
 
     async def end(self, about: About, mount_id: str) -> None:
         request = mount_pb2.EndMountRequest(filesystem_id=about.filesystem, mount_id=mount_id)
         metadata = (*self._metadata(), (ON_BEHALF_OF, about.tenant))
         await call(self._mounts.EndMount, request, mount_pb2.EndMountResponse, metadata)
+
+    async def now(self, about: About) -> Remote:
+        mount = FilesystemMount(id=about.filesystem, read_only=about.read_only)
+        return remote_of(await self._described(about.tenant, mount, ""))
 
     async def _described(self, user: str, mount: FilesystemMount, sub_path: str) -> fs_pb2.Mount:
         request = fs_pb2.DescribeMountRequest(
@@ -188,6 +194,7 @@ def remote_of(mount: fs_pb2.Mount) -> Remote:
         },
         read_only=mount.read_only,
         cache_size=mount.cache.size,
+        quota=limits(mount.quota.bytes, mount.quota.files),
     )
 
 

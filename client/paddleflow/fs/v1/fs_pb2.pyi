@@ -168,6 +168,7 @@ class Filesystem(_message.Message):
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     ETAG_FIELD_NUMBER: _builtins.int
     SECRET_PROPERTIES_FIELD_NUMBER: _builtins.int
+    QUOTA_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Output only. Identifies it: `fs-<owner>-<name>`."""
     owner: _builtins.str
@@ -194,6 +195,10 @@ class Filesystem(_message.Message):
     def secret_properties(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Output only. The names of the properties that are secrets and set."""
 
+    @_builtins.property
+    def quota(self) -> Global___FilesystemQuota:
+        """How much may lie in it. Not set: as much as there is room for."""
+
     def __init__(
         self,
         *,
@@ -206,14 +211,41 @@ class Filesystem(_message.Message):
         create_time: _timestamp_pb2.Timestamp | None = ...,
         etag: _builtins.str = ...,
         secret_properties: _abc.Iterable[_builtins.str] | None = ...,
+        quota: Global___FilesystemQuota | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "quota", b"quota"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "etag", b"etag", "id", b"id", "kind", b"kind", "name", b"name", "owner", b"owner", "properties", b"properties", "secret_properties", b"secret_properties", "url", b"url"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "etag", b"etag", "id", b"id", "kind", b"kind", "name", b"name", "owner", b"owner", "properties", b"properties", "quota", b"quota", "secret_properties", b"secret_properties", "url", b"url"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Filesystem: _TypeAlias = Filesystem  # noqa: Y015
+
+@_typing.final
+class FilesystemQuota(_message.Message):
+    """FilesystemQuota is how much may lie in a filesystem. Mounts hold it, each as far as it knows what lies there: so it is a soft one. What is reached by a link counts too. A mount of a folder counts what lies in that folder."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BYTES_FIELD_NUMBER: _builtins.int
+    FILES_FIELD_NUMBER: _builtins.int
+    bytes: _builtins.int
+    """Bytes, at most 2^53; 0: any number."""
+    files: _builtins.int
+    """Files, at most 2^53; 0: any number."""
+    def __init__(
+        self,
+        *,
+        bytes: _builtins.int = ...,
+        files: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bytes", b"bytes", "files", b"files"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FilesystemQuota: _TypeAlias = FilesystemQuota  # noqa: Y015
 
 @_typing.final
 class FilesystemKey(_message.Message):
@@ -294,6 +326,7 @@ class Mount(_message.Message):
     ETAG_FIELD_NUMBER: _builtins.int
     LINKS_FIELD_NUMBER: _builtins.int
     CACHE_FIELD_NUMBER: _builtins.int
+    QUOTA_FIELD_NUMBER: _builtins.int
     filesystem_id: _builtins.str
     """The id of the filesystem."""
     read_only: _builtins.bool
@@ -316,6 +349,10 @@ class Mount(_message.Message):
     def cache(self) -> Global___FilesystemCache:
         """How what is read is kept. Not set: as whoever mounts likes."""
 
+    @_builtins.property
+    def quota(self) -> Global___FilesystemQuota:
+        """How much may lie there. It may change while it is mounted: the answer to each report tells it. Not set: as much as there is room for."""
+
     def __init__(
         self,
         *,
@@ -326,10 +363,11 @@ class Mount(_message.Message):
         etag: _builtins.str = ...,
         links: _abc.Iterable[Global___MountedLink] | None = ...,
         cache: Global___FilesystemCache | None = ...,
+        quota: Global___FilesystemQuota | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["cache", b"cache", "local", b"local", "remote", b"remote", "source", b"source"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cache", b"cache", "local", b"local", "quota", b"quota", "remote", b"remote", "source", b"source"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cache", b"cache", "etag", b"etag", "filesystem_id", b"filesystem_id", "links", b"links", "local", b"local", "read_only", b"read_only", "remote", b"remote", "source", b"source"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cache", b"cache", "etag", b"etag", "filesystem_id", b"filesystem_id", "links", b"links", "local", b"local", "quota", b"quota", "read_only", b"read_only", "remote", b"remote", "source", b"source"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_source: _TypeAlias = _typing.Literal["local", "remote"]  # noqa: Y015
     _WhichOneofArgType_source: _TypeAlias = _typing.Literal["source", b"source"]  # noqa: Y015
@@ -767,7 +805,7 @@ class UpdateFilesystemRequest(_message.Message):
     @_builtins.property
     def update_mask(self) -> _field_mask_pb2.FieldMask:
         """Which fields to take from `filesystem`: `properties`, or single ones as in `properties.secretKey`, which are removed if they are absent. As a whole, `properties` takes the place of all that are no
-        secrets; a secret stays unless it is given anew.
+        secrets; a secret stays unless it is given anew. Likewise `quota`, or `quota.bytes` and `quota.files`.
         """
 
     def __init__(

@@ -157,7 +157,8 @@ class FilesystemServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def UpdateFilesystem(self, request, context):
-        """UpdateFilesystem changes the properties named in `update_mask`; for the owner and root. What is mounted already goes on with the old ones. Idempotent with `request_id`.
+        """UpdateFilesystem changes the properties and the quota, as `update_mask` names them; for the owner and root. What is mounted already goes on with the old properties, and takes over the quota with its next report. The server
+        is asked only where properties change. Idempotent with `request_id`.
 
         | condition | code | reason | what to do |
         |---|---|---|---|

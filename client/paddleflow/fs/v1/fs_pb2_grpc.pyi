@@ -79,7 +79,8 @@ class FilesystemServiceStub:
     | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
     """
     UpdateFilesystem: _grpc.UnaryUnaryMultiCallable[_fs_pb2.UpdateFilesystemRequest, _fs_pb2.UpdateFilesystemResponse]
-    """UpdateFilesystem changes the properties named in `update_mask`; for the owner and root. What is mounted already goes on with the old ones. Idempotent with `request_id`.
+    """UpdateFilesystem changes the properties and the quota, as `update_mask` names them; for the owner and root. What is mounted already goes on with the old properties, and takes over the quota with its next report. The server
+    is asked only where properties change. Idempotent with `request_id`.
 
     | condition | code | reason | what to do |
     |---|---|---|---|
@@ -217,7 +218,8 @@ class FilesystemServiceAsyncStub(FilesystemServiceStub):
     | `page_token` is of another list | INVALID_ARGUMENT | PAGE_TOKEN_INVALID | begin with the first page |
     """
     UpdateFilesystem: _aio.UnaryUnaryMultiCallable[_fs_pb2.UpdateFilesystemRequest, _fs_pb2.UpdateFilesystemResponse]  # type: ignore[assignment]
-    """UpdateFilesystem changes the properties named in `update_mask`; for the owner and root. What is mounted already goes on with the old ones. Idempotent with `request_id`.
+    """UpdateFilesystem changes the properties and the quota, as `update_mask` names them; for the owner and root. What is mounted already goes on with the old properties, and takes over the quota with its next report. The server
+    is asked only where properties change. Idempotent with `request_id`.
 
     | condition | code | reason | what to do |
     |---|---|---|---|
@@ -376,7 +378,8 @@ class FilesystemServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _fs_pb2.UpdateFilesystemRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_fs_pb2.UpdateFilesystemResponse, _abc.Awaitable[_fs_pb2.UpdateFilesystemResponse]]:
-        """UpdateFilesystem changes the properties named in `update_mask`; for the owner and root. What is mounted already goes on with the old ones. Idempotent with `request_id`.
+        """UpdateFilesystem changes the properties and the quota, as `update_mask` names them; for the owner and root. What is mounted already goes on with the old properties, and takes over the quota with its next report. The server
+        is asked only where properties change. Idempotent with `request_id`.
 
         | condition | code | reason | what to do |
         |---|---|---|---|

@@ -27,7 +27,7 @@ from paddleflow.common.v1 import access_pb2 as paddleflow_dot_common_dot_v1_dot_
 from paddleflow.fs.v1 import fs_pb2 as paddleflow_dot_fs_dot_v1_dot_fs__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cpaddleflow/fs/v1/mount.proto\x12\x10paddleflow.fs.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!paddleflow/common/v1/access.proto\x1a\x19paddleflow/fs/v1/fs.proto\"\x94\x02\n\x0f\x46ilesystemMount\x12\x15\n\rfilesystem_id\x18\x01 \x01(\t\x12\x10\n\x08mount_id\x18\x02 \x01(\t\x12\x0c\n\x04user\x18\x03 \x01(\t\x12\x0c\n\x04node\x18\x04 \x01(\t\x12\x0c\n\x04path\x18\x05 \x01(\t\x12\x11\n\tread_only\x18\x06 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x07 \x01(\t\x12+\n\x05usage\x18\x08 \x01(\x0b\x32\x1c.paddleflow.fs.v1.CacheUsage\x12/\n\x0b\x63reate_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0breport_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x98\x01\n\nCacheUsage\x12\x0f\n\x07\x66olders\x18\x01 \x03(\t\x12\x12\n\nused_bytes\x18\x02 \x01(\x03\x12\x16\n\x0e\x63\x61pacity_bytes\x18\x03 \x01(\x03\x12\r\n\x05\x66iles\x18\x04 \x01(\x03\x12\x11\n\thit_bytes\x18\x05 \x01(\x03\x12\x14\n\x0cmissed_bytes\x18\x06 \x01(\x03\x12\x15\n\rwritten_bytes\x18\x07 \x01(\x03\"{\n\x12ReportMountRequest\x12\x33\n\nfilesystem\x18\x01 \x01(\x0b\x32\x1f.paddleflow.fs.v1.FilesystemKey\x12\x30\n\x05mount\x18\x02 \x01(\x0b\x32!.paddleflow.fs.v1.FilesystemMount\"@\n\x13ReportMountResponse\x12\x1b\n\x13next_report_seconds\x18\x01 \x01(\x05\x12\x0c\n\x04\x65tag\x18\x02 \x01(\t\":\n\x0f\x45ndMountRequest\x12\x15\n\rfilesystem_id\x18\x01 \x01(\t\x12\x10\n\x08mount_id\x18\x02 \x01(\t\"\x12\n\x10\x45ndMountResponse\"}\n\x11ListMountsRequest\x12\x33\n\nfilesystem\x18\x01 \x01(\x0b\x32\x1f.paddleflow.fs.v1.FilesystemKey\x12\x0c\n\x04node\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"`\n\x12ListMountsResponse\x12\x31\n\x06mounts\x18\x01 \x03(\x0b\x32!.paddleflow.fs.v1.FilesystemMount\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x96\x01\n\x19SetFilesystemCacheRequest\x12\x33\n\nfilesystem\x18\x01 \x01(\x0b\x32\x1f.paddleflow.fs.v1.FilesystemKey\x12\x30\n\x05\x63\x61\x63he\x18\x02 \x01(\x0b\x32!.paddleflow.fs.v1.FilesystemCache\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"N\n\x1aSetFilesystemCacheResponse\x12\x30\n\x05\x63\x61\x63he\x18\x01 \x01(\x0b\x32!.paddleflow.fs.v1.FilesystemCache\"P\n\x19GetFilesystemCacheRequest\x12\x33\n\nfilesystem\x18\x01 \x01(\x0b\x32\x1f.paddleflow.fs.v1.FilesystemKey\"N\n\x1aGetFilesystemCacheResponse\x12\x30\n\x05\x63\x61\x63he\x18\x01 \x01(\x0b\x32!.paddleflow.fs.v1.FilesystemCache\"g\n\x1c\x44\x65leteFilesystemCacheRequest\x12\x33\n\nfilesystem\x18\x01 \x01(\x0b\x32\x1f.paddleflow.fs.v1.FilesystemKey\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\x1f\n\x1d\x44\x65leteFilesystemCacheResponse2\xa9\x05\n\x0cMountService\x12\x62\n\x0bReportMount\x12$.paddleflow.fs.v1.ReportMountRequest\x1a%.paddleflow.fs.v1.ReportMountResponse\"\x06\xea\xc7\x18\x02\x08\x02\x12Y\n\x08\x45ndMount\x12!.paddleflow.fs.v1.EndMountRequest\x1a\".paddleflow.fs.v1.EndMountResponse\"\x06\xea\xc7\x18\x02\x08\x02\x12\x62\n\nListMounts\x12#.paddleflow.fs.v1.ListMountsRequest\x1a$.paddleflow.fs.v1.ListMountsResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x12w\n\x12SetFilesystemCache\x12+.paddleflow.fs.v1.SetFilesystemCacheRequest\x1a,.paddleflow.fs.v1.SetFilesystemCacheResponse\"\x06\xea\xc7\x18\x02\x08\x02\x12z\n\x12GetFilesystemCache\x12+.paddleflow.fs.v1.GetFilesystemCacheRequest\x1a,.paddleflow.fs.v1.GetFilesystemCacheResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x12\x80\x01\n\x15\x44\x65leteFilesystemCache\x12..paddleflow.fs.v1.DeleteFilesystemCacheRequest\x1a/.paddleflow.fs.v1.DeleteFilesystemCacheResponse\"\x06\xea\xc7\x18\x02\x08\x02\x42\x33Z1github.com/PaddlePaddle/PaddleFlow/api/fs/v1;fsv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cpaddleflow/fs/v1/mount.proto\x12\x10paddleflow.fs.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!paddleflow/common/v1/access.proto\x1a\x19paddleflow/fs/v1/fs.proto\"\x94\x02\n\x0f\x46ilesystemMount\x12\x15\n\rfilesystem_id\x18\x01 \x01(\t\x12\x10\n\x08mount_id\x18\x02 \x01(\t\x12\x0c\n\x04user\x18\x03 \x01(\t\x12\x0c\n\x04node\x18\x04 \x01(\t\x12\x0c\n\x04path\x18\x05 \x01(\t\x12\x11\n\tread_only\x18\x06 \x01(\x08\x12\x0c\n\x04\x65tag\x18\x07 \x01(\t\x12+\n\x05usage\x18\x08 \x01(\x0b\x32\x1c.paddleflow.fs.v1.CacheUsage\x12/\n\x0b\x63reate_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0breport_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x98\x01\n\nCacheUsage\x12\x0f\n\x07\x66olders\x18\x01 \x03(\t\x12\x12\n\nused_bytes\x18\x02 \x01(\x03\x12\x16\n\x0e\x63\x61pacity_bytes\x18\x03 \x01(\x03\x12\r\n\x05\x66iles\x18\x04 \x01(\x03\x12\x11\n\thit_bytes\x18\x05 \x01(\x03\x12\x14\n\x0cmissed_bytes\x18\x06 \x01(\x03\x12\x15\n\rwritten_bytes\x18\x07 \x01(\x03\"{\n\x12ReportMountRequest\x12\x33\n\nfilesystem\x18\x01 \x01(\x0b\x32\x1f.paddleflow.fs.v1.FilesystemKey\x12\x30\n\x05mount\x18\x02 \x01(\x0b\x32!.paddleflow.fs.v1.FilesystemMount\"r\n\x13ReportMountResponse\x12\x1b\n\x13next_report_seconds\x18\x01 \x01(\x05\x12\x0c\n\x04\x65tag\x18\x02 \x01(\t\x12\x30\n\x05quota\x18\x03 \x01(\x0b\x32!.paddleflow.fs.v1.FilesystemQuota\":\n\x0f\x45ndMountRequest\x12\x15\n\rfilesystem_id\x18\x01 \x01(\t\x12\x10\n\x08mount_id\x18\x02 \x01(\t\"\x12\n\x10\x45ndMountResponse\"}\n\x11ListMountsRequest\x12\x33\n\nfilesystem\x18\x01 \x01(\x0b\x32\x1f.paddleflow.fs.v1.FilesystemKey\x12\x0c\n\x04node\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"`\n\x12ListMountsResponse\x12\x31\n\x06mounts\x18\x01 \x03(\x0b\x32!.paddleflow.fs.v1.FilesystemMount\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x96\x01\n\x19SetFilesystemCacheRequest\x12\x33\n\nfilesystem\x18\x01 \x01(\x0b\x32\x1f.paddleflow.fs.v1.FilesystemKey\x12\x30\n\x05\x63\x61\x63he\x18\x02 \x01(\x0b\x32!.paddleflow.fs.v1.FilesystemCache\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"N\n\x1aSetFilesystemCacheResponse\x12\x30\n\x05\x63\x61\x63he\x18\x01 \x01(\x0b\x32!.paddleflow.fs.v1.FilesystemCache\"P\n\x19GetFilesystemCacheRequest\x12\x33\n\nfilesystem\x18\x01 \x01(\x0b\x32\x1f.paddleflow.fs.v1.FilesystemKey\"N\n\x1aGetFilesystemCacheResponse\x12\x30\n\x05\x63\x61\x63he\x18\x01 \x01(\x0b\x32!.paddleflow.fs.v1.FilesystemCache\"g\n\x1c\x44\x65leteFilesystemCacheRequest\x12\x33\n\nfilesystem\x18\x01 \x01(\x0b\x32\x1f.paddleflow.fs.v1.FilesystemKey\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\x1f\n\x1d\x44\x65leteFilesystemCacheResponse2\xa9\x05\n\x0cMountService\x12\x62\n\x0bReportMount\x12$.paddleflow.fs.v1.ReportMountRequest\x1a%.paddleflow.fs.v1.ReportMountResponse\"\x06\xea\xc7\x18\x02\x08\x02\x12Y\n\x08\x45ndMount\x12!.paddleflow.fs.v1.EndMountRequest\x1a\".paddleflow.fs.v1.EndMountResponse\"\x06\xea\xc7\x18\x02\x08\x02\x12\x62\n\nListMounts\x12#.paddleflow.fs.v1.ListMountsRequest\x1a$.paddleflow.fs.v1.ListMountsResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x12w\n\x12SetFilesystemCache\x12+.paddleflow.fs.v1.SetFilesystemCacheRequest\x1a,.paddleflow.fs.v1.SetFilesystemCacheResponse\"\x06\xea\xc7\x18\x02\x08\x02\x12z\n\x12GetFilesystemCache\x12+.paddleflow.fs.v1.GetFilesystemCacheRequest\x1a,.paddleflow.fs.v1.GetFilesystemCacheResponse\"\t\x90\x02\x01\xea\xc7\x18\x02\x08\x02\x12\x80\x01\n\x15\x44\x65leteFilesystemCache\x12..paddleflow.fs.v1.DeleteFilesystemCacheRequest\x1a/.paddleflow.fs.v1.DeleteFilesystemCacheResponse\"\x06\xea\xc7\x18\x02\x08\x02\x42\x33Z1github.com/PaddlePaddle/PaddleFlow/api/fs/v1;fsv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -54,27 +54,27 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_REPORTMOUNTREQUEST']._serialized_start=579
   _globals['_REPORTMOUNTREQUEST']._serialized_end=702
   _globals['_REPORTMOUNTRESPONSE']._serialized_start=704
-  _globals['_REPORTMOUNTRESPONSE']._serialized_end=768
-  _globals['_ENDMOUNTREQUEST']._serialized_start=770
-  _globals['_ENDMOUNTREQUEST']._serialized_end=828
-  _globals['_ENDMOUNTRESPONSE']._serialized_start=830
-  _globals['_ENDMOUNTRESPONSE']._serialized_end=848
-  _globals['_LISTMOUNTSREQUEST']._serialized_start=850
-  _globals['_LISTMOUNTSREQUEST']._serialized_end=975
-  _globals['_LISTMOUNTSRESPONSE']._serialized_start=977
-  _globals['_LISTMOUNTSRESPONSE']._serialized_end=1073
-  _globals['_SETFILESYSTEMCACHEREQUEST']._serialized_start=1076
-  _globals['_SETFILESYSTEMCACHEREQUEST']._serialized_end=1226
-  _globals['_SETFILESYSTEMCACHERESPONSE']._serialized_start=1228
-  _globals['_SETFILESYSTEMCACHERESPONSE']._serialized_end=1306
-  _globals['_GETFILESYSTEMCACHEREQUEST']._serialized_start=1308
-  _globals['_GETFILESYSTEMCACHEREQUEST']._serialized_end=1388
-  _globals['_GETFILESYSTEMCACHERESPONSE']._serialized_start=1390
-  _globals['_GETFILESYSTEMCACHERESPONSE']._serialized_end=1468
-  _globals['_DELETEFILESYSTEMCACHEREQUEST']._serialized_start=1470
-  _globals['_DELETEFILESYSTEMCACHEREQUEST']._serialized_end=1573
-  _globals['_DELETEFILESYSTEMCACHERESPONSE']._serialized_start=1575
-  _globals['_DELETEFILESYSTEMCACHERESPONSE']._serialized_end=1606
-  _globals['_MOUNTSERVICE']._serialized_start=1609
-  _globals['_MOUNTSERVICE']._serialized_end=2290
+  _globals['_REPORTMOUNTRESPONSE']._serialized_end=818
+  _globals['_ENDMOUNTREQUEST']._serialized_start=820
+  _globals['_ENDMOUNTREQUEST']._serialized_end=878
+  _globals['_ENDMOUNTRESPONSE']._serialized_start=880
+  _globals['_ENDMOUNTRESPONSE']._serialized_end=898
+  _globals['_LISTMOUNTSREQUEST']._serialized_start=900
+  _globals['_LISTMOUNTSREQUEST']._serialized_end=1025
+  _globals['_LISTMOUNTSRESPONSE']._serialized_start=1027
+  _globals['_LISTMOUNTSRESPONSE']._serialized_end=1123
+  _globals['_SETFILESYSTEMCACHEREQUEST']._serialized_start=1126
+  _globals['_SETFILESYSTEMCACHEREQUEST']._serialized_end=1276
+  _globals['_SETFILESYSTEMCACHERESPONSE']._serialized_start=1278
+  _globals['_SETFILESYSTEMCACHERESPONSE']._serialized_end=1356
+  _globals['_GETFILESYSTEMCACHEREQUEST']._serialized_start=1358
+  _globals['_GETFILESYSTEMCACHEREQUEST']._serialized_end=1438
+  _globals['_GETFILESYSTEMCACHERESPONSE']._serialized_start=1440
+  _globals['_GETFILESYSTEMCACHERESPONSE']._serialized_end=1518
+  _globals['_DELETEFILESYSTEMCACHEREQUEST']._serialized_start=1520
+  _globals['_DELETEFILESYSTEMCACHEREQUEST']._serialized_end=1623
+  _globals['_DELETEFILESYSTEMCACHERESPONSE']._serialized_start=1625
+  _globals['_DELETEFILESYSTEMCACHERESPONSE']._serialized_end=1656
+  _globals['_MOUNTSERVICE']._serialized_start=1659
+  _globals['_MOUNTSERVICE']._serialized_end=2340
 # @@protoc_insertion_point(module_scope)

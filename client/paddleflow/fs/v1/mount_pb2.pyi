@@ -170,19 +170,25 @@ class ReportMountResponse(_message.Message):
 
     NEXT_REPORT_SECONDS_FIELD_NUMBER: _builtins.int
     ETAG_FIELD_NUMBER: _builtins.int
+    QUOTA_FIELD_NUMBER: _builtins.int
     next_report_seconds: _builtins.int
     """After so many seconds the next report is due."""
     etag: _builtins.str
-    """The etag that the filesystem has now; another one than that of the mount says that the mount is out of date."""
+    """The etag that the filesystem has now; another one than that of the mount says that the mount is out of date, but for the quota."""
+    @_builtins.property
+    def quota(self) -> _fs_pb2.FilesystemQuota:
+        """How much may lie in the filesystem now: the mount holds it from now on. Not set: as much as there is room for."""
+
     def __init__(
         self,
         *,
         next_report_seconds: _builtins.int = ...,
         etag: _builtins.str = ...,
+        quota: _fs_pb2.FilesystemQuota | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["quota", b"quota"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["etag", b"etag", "next_report_seconds", b"next_report_seconds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["etag", b"etag", "next_report_seconds", b"next_report_seconds", "quota", b"quota"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

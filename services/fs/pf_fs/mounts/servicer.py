@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paddleflow.fs.v1 import mount_pb2 as pb
 from paddleflow.fs.v1 import mount_pb2_grpc
-from pf_fs.convert import cache_message, key_of, target_of
+from pf_fs.convert import cache_message, key_of, quota_message, target_of
 from pf_fs.mounts import convert
 from pf_fs.mounts.domain import REPORT_SECONDS
 from pf_fs.mounts.service import Caches, Reports
@@ -32,7 +32,8 @@ class MountServicer(mount_pb2_grpc.MountServiceServicer):
         # Without the lock of filesystems, and on no record: reports come all the time.
         async with self._database.change() as change:
             filesystem = await self._reports.keep(change, caller, key, told)
-        return pb.ReportMountResponse(next_report_seconds=REPORT_SECONDS, etag=filesystem.etag)
+        quota = quota_message(filesystem.quota)
+        return pb.ReportMountResponse(next_report_seconds=REPORT_SECONDS, etag=filesystem.etag, quota=quota)
 
     async def EndMount(self, request: pb.EndMountRequest, _context: object) -> pb.EndMountResponse:
         filesystem_id, mount_id = convert.ended_of(request)

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 
 from paddleflow.problems import EtagMismatch, PermissionDenied, Problem, UserNotFound
 from pf_fs.domain import (
+    UNLIMITED,
     Filesystem,
     FilesystemChanged,
     FilesystemFilter,
     Key,
+    Quota,
     bound_to,
 )
 from pf_fs.mounts.store import MountStore
@@ -36,6 +38,7 @@ class Draft:
     place: Place
     properties: Mapping[str, str] = field(repr=False)
     """Secrets among them."""
+    quota: Quota = UNLIMITED
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,7 @@ class Filesystems:
             confined=confined,
             properties=settled.properties,
             secrets=settled.secrets,
+            quota=draft.quota,
         )
 
     async def _require_owner(self, caller: Principal, owner: str) -> None:

@@ -1,4 +1,4 @@
-"""Changing the properties of filesystems."""
+"""Changing the properties and the quotas of filesystems."""
 
 from __future__ import annotations
 
@@ -22,13 +22,20 @@ from pf_kit.unit import Change, View
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Which properties are to be changed."""
+    """What is to be changed of properties and quota."""
 
     given: Mapping[str, str] = field(repr=False)
-    """These get new values."""
+    """These properties get new values."""
     removed: frozenset[str] = frozenset()
     whole: bool = False
     """True if all that are no secrets go before."""
+    quota: Mapping[str, int] = field(default_factory=dict)
+    """New amounts by the names of their fields."""
+
+    @property
+    def settles(self) -> bool:
+        """True if it changes what opens the place."""
+        return bool(self.given or self.removed or self.whole)
 
     def applied(self, plain: Mapping[str, str], secret: Mapping[str, str]) -> dict[str, str]:
         """All properties after it."""
@@ -54,12 +61,13 @@ class Updates:
     ) -> Filesystem | Refused:
         """The filesystem as it is to be, with the version that it has; or why it cannot be so.
 
-        Its server is asked before the change, as when it is made.
+        Its server is asked before the change, as when it is made, but for nothing that is no business of its.
         """
         try:
             filesystem = await self._naming.owned(view, caller, filesystem_id)
             require_etag(etag, filesystem)
-            return await self._edited(filesystem, edit)
+            limited = replace(filesystem, quota=replace(filesystem.quota, **edit.quota))
+            return await self._edited(limited, edit) if edit.settles else limited
         except Problem as problem:
             return Refused(problem)
 

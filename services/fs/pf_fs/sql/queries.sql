@@ -5,13 +5,15 @@ select nextval('filesystem_version');
 
 -- filesystem --
 select
-    owner, name, url, kind, folder, confined, properties, secret_names, secret_key, secret_data, version, create_time
+    owner, name, url, kind, folder, confined, properties, secret_names, secret_key, secret_data, version, create_time,
+    quota_bytes, quota_files
 from filesystems
 where id = $1;
 
 -- filesystems --
 select
-    owner, name, url, kind, folder, confined, properties, secret_names, secret_key, secret_data, version, create_time
+    owner, name, url, kind, folder, confined, properties, secret_names, secret_key, secret_data, version, create_time,
+    quota_bytes, quota_files
 from filesystems
 where id > $1
     and ($3::text is null or owner = $3)
@@ -30,17 +32,21 @@ select owner as name from filesystems union select user_name from filesystem_gra
 
 -- add --
 insert into filesystems (
-    id, owner, name, url, kind, folder, confined, properties, secret_names, secret_key, secret_data, version, create_time
+    id, owner, name, url, kind, folder, confined, properties, secret_names, secret_key, secret_data, quota_bytes,
+    quota_files, version, create_time
 )
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
 
 -- update --
-update filesystems set properties = $2, secret_names = $3, secret_key = $4, secret_data = $5, version = $6
+update filesystems set
+    properties = $2, secret_names = $3, secret_key = $4, secret_data = $5, quota_bytes = $6, quota_files = $7,
+    version = $8
 where id = $1;
 
 -- sealed_with --
 select
-    owner, name, url, kind, folder, confined, properties, secret_names, secret_key, secret_data, version, create_time
+    owner, name, url, kind, folder, confined, properties, secret_names, secret_key, secret_data, version, create_time,
+    quota_bytes, quota_files
 from filesystems
 where secret_key <> '' and secret_key = any ($1::text[])
 limit $2;

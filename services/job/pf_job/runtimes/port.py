@@ -60,6 +60,8 @@ class Remote:
     read_only: bool = False
     cache_size: int = 0
     """Bytes that its owner wants kept on a machine at most; 0 leaves it to the machine."""
+    quota: Mapping[str, int | None] = field(default_factory=dict)
+    """Bytes and files that may lie there; None is any amount."""
 
 
 @dataclass(frozen=True, slots=True)

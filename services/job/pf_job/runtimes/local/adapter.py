@@ -115,15 +115,16 @@ class LocalRuntime:
 
     async def _tend(self) -> None:
         """Takes away for ever what no replica has mounted any more, and tells what is mounted."""
-        due = 0.0
-        while True:
-            self._keeper.sweep()
-            if monotonic() >= due or self._keeper.made.is_set():
-                await self._keeper.report()
-                due = monotonic() + REPORT_SECONDS
-            with suppress(TimeoutError):
-                async with asyncio.timeout(SWEEP_SECONDS):
-                    await self._keeper.made.wait()
+        async with self._keeper.answering():
+            due = 0.0
+            while True:
+                self._keeper.sweep()
+                if monotonic() >= due or self._keeper.made.is_set():
+                    await self._keeper.report()
+                    due = monotonic() + REPORT_SECONDS
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(SWEEP_SECONDS):
+                        await self._keeper.made.wait()
 
     async def forget(self, keys: Sequence[ReplicaKey]) -> None:
         await self._ask("forget", keys)

@@ -51,23 +51,32 @@ class About:
     read_only: bool
 
 
-def settings_of(wanted: Wanted, place: Path, state: Path, cache: Cache) -> Mapping[str, Any]:
+def settings_of(
+    wanted: Wanted, place: Path, state: Path, cache: Cache, renewal: Mapping[str, Any] | None
+) -> Mapping[str, Any]:
     """What the client of the mount is told, secrets among it."""
     remote = wanted.remote
     sizes = [size for size in (cache.size, remote.cache_size) if size]
     return {
         "place": str(place),
-        **_source(remote.place),
-        "links": [{"path": path, **_source(link)} for path, link in remote.links.items()],
+        **opening_of(remote),
         "state": str(state),
         "cache": {"folders": [str(folder) for folder in cache.folders], "size": min(sizes, default=None)},
         "readOnly": remote.read_only,
         "uid": wanted.user,
         "gid": wanted.user,
+        "filesystemQuota": dict(remote.quota),
         # Folders of the machine have owners who mean something to it.
         "owned": not any(link.url.startswith(LOCAL) for link in remote.links.values()),
         "source": f"paddleflow:{remote.filesystem}",
+        "renewal": renewal,
     }
+
+
+def opening_of(remote: Remote) -> Mapping[str, Any]:
+    """What opens the files, secrets among it."""
+    links = [{"path": path, **_source(link)} for path, link in remote.links.items()]
+    return {**_source(remote.place), "links": links}
 
 
 def _source(place: Place) -> Mapping[str, Any]:

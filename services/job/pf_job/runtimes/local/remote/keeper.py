@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,8 @@ from paddleflow.problems import FailedPrecondition, Problem, Unavailable
 from pf_job.runtimes.local.remote.apart import apart
 from pf_job.runtimes.local.remote.domain import About, Cache, Wanted, settings_of
 from pf_job.runtimes.local.remote.folder import MountFolder, NoSuchFolder, folders_in, identity_of
-from pf_job.runtimes.local.remote.reporting import Reports, look, tell
+from pf_job.runtimes.local.remote.renewing import Renewing
+from pf_job.runtimes.local.remote.reporting import Reports, limit, look, tell
 from pf_job.runtimes.port import Mount, RemoteMount
 
 logger = logging.getLogger(__name__)
@@ -66,6 +67,7 @@ class Keeper:
         self._environ = environ
         self._node = node
         self._reports = reports
+        self._renewing = Renewing(data, self._mounts, reports)
         self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._prepared: dict[str, _Prepared] = {}
         self._ending: set[asyncio.Task[None]] = set()
@@ -109,15 +111,20 @@ class Keeper:
             words.append(said)
         return "; ".join(filter(None, words))
 
+    def answering(self) -> AbstractAsyncContextManager[None]:
+        """Clients of mounts whose keys have expired are told others meanwhile."""
+        return self._renewing.answering()
+
     async def report(self) -> None:
         """Tells of all that is mounted."""
         self.made.clear()
         if self._reports is None:
             return
-        looks = [apart(partial(look, folder, self._node)) for folder in folders_in(self._mounts)]
-        for found in await asyncio.gather(*looks):
-            if found is not None:
-                await tell(self._reports, found)
+        folders = folders_in(self._mounts)
+        looks = [apart(partial(look, folder, self._node)) for folder in folders]
+        for folder, found in zip(folders, await asyncio.gather(*looks), strict=True):
+            if found is not None and (limits := await tell(self._reports, found)) is not None:
+                await apart(partial(limit, folder, found, limits))
 
     def sweep(self) -> None:
         """Takes away in the background what nobody needs any more."""
@@ -199,7 +206,9 @@ class Keeper:
         held = folder.hold()
         try:
             if not folder.is_served():
-                start(settings_of(wanted, folder.place, folder.state, self._cache), self._environ, patience=SLOW)
+                renewal = self._renewing.settings(wanted.name)
+                settings = settings_of(wanted, folder.place, folder.state, self._cache, renewal)
+                start(settings, self._environ, patience=SLOW)
         except BaseException:
             os.close(held)
             raise
