@@ -21,10 +21,12 @@ settings.load_profile("paddleflow")
 pytest_plugins = [
     "fixtures_backends",
     "fixtures_client",
+    "fixtures_csi",
     "fixtures_fs",
     "fixtures_fuse",
     "fixtures_queue",
     "fixtures_jobs",
+    "fixtures_kube",
     "fixtures_pipelines",
     "fixtures_pipeline_cast",
     "fixtures_servers",

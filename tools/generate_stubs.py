@@ -16,11 +16,15 @@ ROOT = Path(__file__).resolve().parent.parent
 PROTOS = ROOT / "protos"
 CLIENT = ROOT / "client"
 BACKENDS = ROOT / "backends"
+CSI = ROOT / "services" / "csi"
+KUBERNETES = ("csi/v1", "pluginregistration/v1")
+"""What is spoken with Kubernetes. Only the driver does, so the client does not have it."""
+MYPY = ("mypy", "mypy_grpc")
 STUB_PATTERNS = ("*_pb2.py", "*_pb2.pyi", "*_pb2_grpc.py", "*_pb2_grpc.pyi")
 
 
 def generate(target: Path) -> None:
-    sources = sorted(str(path.relative_to(PROTOS)) for path in PROTOS.rglob("*.proto"))
+    sources = sorted(str(path.relative_to(PROTOS)) for path in (PROTOS / "paddleflow").rglob("*.proto"))
     subprocess.run(
         [
             sys.executable,
@@ -52,13 +56,24 @@ def generate_foreign(target: Path) -> None:
     subprocess.run([*protoc, mypy, *outputs, *sources], check=True, cwd=BACKENDS)
 
 
+def generate_kubernetes(target: Path) -> None:
+    """The stubs of what the driver of storage speaks, as modules of the driver."""
+    mypy = [f"--plugin=protoc-gen-{each}={Path(sys.executable).with_name(f'protoc-gen-{each}')}" for each in MYPY]
+    outputs = [f"--{each}={target}" for each in ("python_out", "grpc_python_out")]
+    outputs += [f"--{each}=quiet:{target}" for each in ("mypy_out", "mypy_grpc_out")]
+    places = [f"--proto_path=pf_csi/contract={PROTOS / folder}" for folder in KUBERNETES]
+    sources = [f"pf_csi/contract/{path.name}" for folder in KUBERNETES for path in (PROTOS / folder).glob("*.proto")]
+    protoc = [sys.executable, "-m", "grpc_tools.protoc", *places]
+    subprocess.run([*protoc, *mypy, *outputs, *sorted(sources)], check=True, cwd=PROTOS)
+
+
 def stubs(root: Path) -> dict[Path, Path]:
     return {path.relative_to(root): path for pattern in STUB_PATTERNS for path in (root / "paddleflow").rglob(pattern)}
 
 
-def stale_foreign(fresh: Path) -> list[Path]:
-    names = [path.relative_to(fresh) for path in sorted(fresh.rglob("*_pb2.py*"))]
-    return [name for name in names if not _are_equal(fresh / name, BACKENDS / name)]
+def stale_foreign(fresh: Path, kept: Path) -> list[Path]:
+    names = sorted(path.relative_to(fresh) for pattern in STUB_PATTERNS for path in fresh.rglob(pattern))
+    return [name for name in names if not _are_equal(fresh / name, kept / name)]
 
 
 def stale(fresh: Path) -> list[Path]:
@@ -81,13 +96,17 @@ def main() -> int:
             path.unlink()
         generate(CLIENT)
         generate_foreign(BACKENDS)
+        generate_kubernetes(CSI)
         return 0
     with tempfile.TemporaryDirectory() as folder:
         generate(Path(folder))
         names = [f"client/{name}" for name in stale(Path(folder))]
     with tempfile.TemporaryDirectory() as folder:
         generate_foreign(Path(folder))
-        names += [f"backends/{name}" for name in stale_foreign(Path(folder))]
+        names += [f"backends/{name}" for name in stale_foreign(Path(folder), BACKENDS)]
+    with tempfile.TemporaryDirectory() as folder:
+        generate_kubernetes(Path(folder))
+        names += [f"services/csi/{name}" for name in stale_foreign(Path(folder), CSI)]
     for name in names:
         print(f"stale stub: {name} (run `make protos`)")
     return 1 if names else 0

@@ -101,8 +101,15 @@ def test_stubs_are_fresh_and_a_stale_one_is_named(tmp_path: Path, monkeypatch: p
     assert generate_stubs.stale(fresh) == [Path("paddleflow/queue/v1/cluster_pb2_grpc.py"), name]
 
 
-def test_stubs_of_what_others_speak_are_fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stubs_of_what_others_speak_are_fresh(tmp_path: Path) -> None:
     generate_stubs.generate_foreign(tmp_path)
-    assert generate_stubs.stale_foreign(tmp_path) == []
-    monkeypatch.setattr(generate_stubs, "BACKENDS", tmp_path / "nowhere")
-    assert Path("pf_backends/hdfs/hadoop_pb2.pyi") in generate_stubs.stale_foreign(tmp_path)
+    assert generate_stubs.stale_foreign(tmp_path, generate_stubs.BACKENDS) == []
+    stale = generate_stubs.stale_foreign(tmp_path, tmp_path / "nowhere")
+    assert Path("pf_backends/hdfs/hadoop_pb2.pyi") in stale
+
+
+def test_stubs_of_what_kubernetes_speaks_are_fresh(tmp_path: Path) -> None:
+    generate_stubs.generate_kubernetes(tmp_path)
+    assert generate_stubs.stale_foreign(tmp_path, generate_stubs.CSI) == []
+    stale = generate_stubs.stale_foreign(tmp_path, tmp_path / "nowhere")
+    assert Path("pf_csi/contract/csi_pb2_grpc.py") in stale

@@ -1,0 +1,1 @@
+"""What Kubernetes and this driver say to each other; `make protos` writes it."""

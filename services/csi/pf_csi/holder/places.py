@@ -1,0 +1,96 @@
+"""Where what belongs to the mount of a key lies."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import mkstemp
+from typing import Any
+
+_KEY = re.compile(r"[0-9a-f]{16,64}")
+_NEW = ".new"
+_LEFT = ("stage", "aside", "uploads", "moves")
+"""What a client keeps of what it has not uploaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFolder:
+    """The folder of one key. All of it blocks, and none of it looks into the mount."""
+
+    path: Path
+    secret: Path
+    """A file in memory that nobody else may read: what the client is told, and what opens the storage."""
+
+    @property
+    def at(self) -> Path:
+        """Where it is mounted."""
+        return self.path / "at"
+
+    @property
+    def state(self) -> Path:
+        return self.path / "state"
+
+    def make(self) -> None:
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.state.mkdir(mode=0o700, exist_ok=True)
+        try:
+            # Nobody but root writes where nothing is mounted.
+            self.at.mkdir(mode=0o000)
+        except FileExistsError:
+            # It may be mounted, and looking at it would ask whoever serves it.
+            return
+
+    def remember(self, mount: Mapping[str, Any]) -> None:
+        """Who reads it sees what was there before, or all of it."""
+        self.secret.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # All pods of a volume may be told of new keys at once.
+        descriptor, new = mkstemp(_NEW, f"{self.secret.stem}.", self.secret.parent)
+        with os.fdopen(descriptor, "w") as file:
+            json.dump({"answer": {"properties": mount["properties"]}, "mount": mount}, file)
+        Path(new).rename(self.secret)
+
+    def remembered(self) -> Mapping[str, Any] | None:
+        """What its client is to be told; None if a reboot has forgotten it."""
+        try:
+            mount: Mapping[str, Any] = json.loads(self.secret.read_bytes())["mount"]
+        except (OSError, ValueError, KeyError):
+            return None
+        return mount
+
+    def forget(self) -> None:
+        self.secret.unlink(missing_ok=True)
+        for left in self.secret.parent.glob(f"{self.secret.stem}.*{_NEW}"):
+            left.unlink(missing_ok=True)
+
+    def remove(self) -> bool:
+        """False if something is left that could not be uploaded: then it stays for whoever mounts it next."""
+        self.forget()
+        if any(any(folder.iterdir()) for name in _LEFT if (folder := self.state / name).is_dir()):
+            return False
+        shutil.rmtree(self.state, ignore_errors=True)
+        self.at.rmdir()
+        self.path.rmdir()
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Those of all keys."""
+
+    root: Path
+    secrets: Path
+
+    def of(self, key: str) -> KeyFolder:
+        if not _KEY.fullmatch(key):
+            raise ValueError("this is no key")
+        return KeyFolder(self.root / key, self.secrets / f"{key}.json")
+
+    def all(self) -> Iterator[str]:
+        """Keys of which something is there."""
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return (path.name for path in sorted(self.root.iterdir()) if _KEY.fullmatch(path.name))

@@ -1,0 +1,229 @@
+"""Keeps the mounts of all keys: begins them, has them served again when they are not, and ends them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Executor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+from pf_csi.held import Held, State
+from pf_csi.holder.clients import Clients, Served
+from pf_csi.refusals import Refusal, Why, of_error
+
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+_PAUSES = (0.0, 0.5, 1.0, 2.0, 5.0)
+"""Seconds before a mount is begun again, by how often that has failed."""
+_LOOK = 1.0
+
+
+@dataclass
+class _Mount:
+    """What the supervisor knows of one key."""
+
+    state: State
+    told: Mapping[str, Any] | None
+    """What its client is told; None if that is not known any more."""
+    generation: int = 0
+    refusal: Refusal | None = None
+    served: Served | None = None
+    task: asyncio.Task[None] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long somebody waits, in seconds."""
+
+    ready: float = 100.0
+    """For a mount; the kubelet gives up after 120."""
+    uploaded: float = 20.0
+    """For what was written, when a mount ends."""
+
+
+class Supervisor:
+    """For the thread of one event loop."""
+
+    def __init__(self, clients: Clients, place_of: Callable[[str], str], workers: Executor, patience: Patience) -> None:
+        self._clients = clients
+        self._place_of = place_of
+        self._workers = workers
+        self._patience = patience
+        self._mounts: dict[str, _Mount] = {}
+        self._changed = asyncio.Condition()
+        self.changes = 0
+        """How often something has become another."""
+
+    async def find(self) -> None:
+        """What a supervisor before has left: what is served goes on, and the rest is begun again if it is known how."""
+        for key, told in (await self._apart(self._clients.known)).items():
+            served = await self._apart(partial(self._clients.found, key))
+            mount = self._mounts[key] = _Mount(State.LOST, told)
+            if served is not None:
+                self._watch(key, mount, served)
+                await self._set(mount, State.READY)
+            elif told is not None:
+                mount.state = State.BEGINNING
+                self._run(mount, self._begin(key, mount, failures=1))
+
+    async def hold(self, key: str, told: Mapping[str, Any]) -> Held:
+        """Has it mounted, and waits a while."""
+        await self._until(lambda: not self._is_ending(key), self._patience.ready)
+        mount = self._mounts.get(key)
+        if mount is None:
+            mount = self._mounts[key] = _Mount(State.LOST, told)
+        if mount.state in {State.FAILED, State.LOST}:
+            mount.told = told
+            mount.state = State.BEGINNING
+            self._run(mount, self._begin(key, mount))
+        await self._until(lambda: mount.state is not State.BEGINNING, self._patience.ready)
+        return self._shown(key, mount)
+
+    async def renew(self, key: str, properties: Mapping[str, str]) -> None:
+        if (mount := self._mounts.get(key)) is not None and mount.told is not None:
+            mount.told = {**mount.told, "properties": dict(properties)}
+            await self._apart(partial(self._clients.renew, key, properties))
+
+    async def release(self, key: str) -> Held | None:
+        """Takes it away, and waits a while until it is gone."""
+        mount = self._mounts.get(key)
+        if mount is None:
+            return None
+        if mount.state is not State.ENDING:
+            await self._set(mount, State.ENDING)
+            self._run(mount, self._end(key, mount, mount.task))
+        await self._until(lambda: self._mounts.get(key) is not mount, self._patience.uploaded)
+        return self._shown(key, mount) if self._mounts.get(key) is mount else None
+
+    async def refresh(self) -> None:
+        """Each mount is told once how large its volume may become."""
+        for key in [key for key, mount in self._mounts.items() if mount.state is State.READY]:
+            try:
+                await self._apart(partial(self._clients.refresh, key))
+            except (Refusal, OSError) as error:
+                logger.warning("the size of a volume is not known", extra={"key": key, "why": str(error)})
+
+    def held(self) -> Mapping[str, Held]:
+        return {key: self._shown(key, mount) for key, mount in self._mounts.items()}
+
+    async def changed_since(self, changes: int) -> int:
+        """Returns when there were more changes."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self.changes > changes)
+            return self.changes
+
+    def close(self) -> None:
+        """Whoever serves mounts goes on."""
+        for mount in self._mounts.values():
+            if mount.task is not None:
+                mount.task.cancel()
+
+    def _shown(self, key: str, mount: _Mount) -> Held:
+        refusal = mount.refusal or Refusal(Why.FAULT, "")
+        return Held(key, mount.state, mount.generation, self._place_of(key), refusal.why, refusal.text)
+
+    async def _begin(self, key: str, mount: _Mount, failures: int = 0) -> None:
+        """Until it is served; one that was never served may fail for good."""
+        again = mount.generation > 0 or failures > 0
+        while mount.told is not None and mount.state is State.BEGINNING:
+            await asyncio.sleep(_PAUSES[min(failures, len(_PAUSES) - 1)])
+            try:
+                served = await self._apart(partial(self._clients.begin, key, mount.told))
+            except (Refusal, OSError) as error:
+                failures += 1
+                mount.refusal = error if isinstance(error, Refusal) else of_error(error, "it cannot be mounted")
+                logger.warning("a mount failed", extra={"key": key, "why": mount.refusal.text})
+                if not again:
+                    await self._become(mount, State.FAILED)
+            else:
+                mount.generation += 1
+                self._watch(key, mount, served)
+                await self._become(mount, State.READY)
+        await self._become(mount, State.LOST)
+
+    async def _become(self, mount: _Mount, state: State) -> None:
+        """Unless it is something else than beginning by now."""
+        if mount.state is State.BEGINNING:
+            await self._set(mount, state)
+
+    def _watch(self, key: str, mount: _Mount, served: Served) -> None:
+        mount.served = served
+        mount.refusal = None
+        asyncio.get_running_loop().add_reader(served.ended, self._ended, key, mount)
+
+    def _ended(self, key: str, mount: _Mount) -> None:
+        """Nobody keeps the mount any more."""
+        self._unwatch(mount)
+        if mount.state is State.READY:
+            logger.warning("a mount has lost who keeps it", extra={"key": key})
+            mount.state = State.BEGINNING
+            mount.generation = max(1, mount.generation)
+            self._run(mount, self._begin(key, mount))
+
+    def _unwatch(self, mount: _Mount) -> None:
+        if mount.served is not None:
+            asyncio.get_running_loop().remove_reader(mount.served.ended)
+            mount.served.close()
+            mount.served = None
+
+    async def _end(self, key: str, mount: _Mount, begun: asyncio.Task[None] | None) -> None:
+        while begun is not None and not begun.done():
+            await self._apart(partial(self._clients.abort, key))
+            await asyncio.wait([begun], timeout=_LOOK)
+        served, since = mount.served, asyncio.get_running_loop().time()
+        try:
+            await self._apart(partial(self._clients.unmount, key))
+        except OSError as error:
+            logger.warning("a mount could not be taken off", extra={"key": key, "why": str(error)})
+        while served is not None and mount.served is served:
+            await asyncio.sleep(0.05)
+            await self._apart(partial(self._clients.end, key, asyncio.get_running_loop().time() - since))
+            await self._look(mount)
+        if not await self._cleared(key):
+            logger.error("what was written could not be uploaded, and is kept", extra={"key": key})
+        del self._mounts[key]
+        await self._set(mount, State.LOST)
+
+    async def _cleared(self, key: str) -> bool:
+        """False if something is left: then it stays for whoever mounts it next."""
+        for pause in _PAUSES:
+            await asyncio.sleep(pause)
+            try:
+                return await self._apart(partial(self._clients.clear, key))
+            except OSError as error:
+                logger.warning("a mount is not cleared away", extra={"key": key, "why": str(error)})
+        return False
+
+    async def _look(self, mount: _Mount) -> None:
+        """Waits for the end, for a moment."""
+        for _ in range(20):
+            if mount.served is None:
+                return
+            await asyncio.sleep(_LOOK / 20)
+
+    async def _set(self, mount: _Mount, state: State) -> None:
+        mount.state = state
+        async with self._changed:
+            self.changes += 1
+            self._changed.notify_all()
+
+    async def _until(self, done: Callable[[], bool], patience: float) -> None:
+        """Or until so many seconds have passed."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience), self._changed:
+                await self._changed.wait_for(done)
+
+    def _is_ending(self, key: str) -> bool:
+        mount = self._mounts.get(key)
+        return mount is not None and mount.state is State.ENDING
+
+    def _run(self, mount: _Mount, work: Coroutine[Any, Any, None]) -> None:
+        mount.task = asyncio.ensure_future(work)
+
+    async def _apart(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._workers, work)

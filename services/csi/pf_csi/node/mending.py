@@ -1,0 +1,109 @@
+"""Has what is mounted be what was published: at the beginning, when a mount becomes another, and every minute."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from contextlib import suppress
+from functools import partial
+
+from pf_csi.node.reconciling import Forget, Peel, Rebind, RebindWithin, Release, Step, steps
+from pf_csi.node.service import Ground, Publishing
+from pf_csi.refusals import Refusal
+from pf_csi.turns import Turns
+
+logger = logging.getLogger(__name__)
+
+_EVERY = 60.0
+_AGAIN = 1.0
+_PATIENCE = 10.0
+
+
+class Mending:
+    """For the thread of one event loop."""
+
+    def __init__(self, ground: Ground, publishing: Publishing, turns: Turns) -> None:
+        self._ground = ground
+        self._publishing = publishing
+        self._turns = turns
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        while True:
+            try:
+                await self.mend()
+                async with asyncio.timeout(_EVERY):
+                    await self._ground.holder.changed()
+            except TimeoutError:
+                continue
+            except Refusal as refusal:
+                logger.info("nobody holds mounts on this machine", extra={"why": refusal.text})
+                await asyncio.sleep(_AGAIN)
+
+    async def mend(self) -> None:
+        """Once. Refusal if the holder does not answer."""
+        ground = self._ground
+        held = await ground.holder.held()
+        found = steps(ground.read(), ground.journal.entries, held, ground.boot, self._turns.under_way)
+        for step in found:
+            logger.info("mending", extra={"step": type(step).__name__, "target": _target(step)})
+            with suppress(Refusal):
+                await self._do(step)
+
+    async def _do(self, step: Step) -> None:
+        match step:
+            case Release(key):
+                await self._publishing.let_go(key)
+            case Forget(entry) | Rebind(entry) | RebindWithin(entry):
+                await self._turns.take(entry.target, self._at_target(step))
+            case Peel(place):
+                await self._peel(place)
+
+    async def _at_target(self, step: Forget | Rebind | RebindWithin) -> None:
+        ground = self._ground
+        if ground.journal.at(step.entry.target) != step.entry:
+            return
+        try:
+            match step:
+                case Forget(entry):
+                    await ground.apart(partial(ground.targets.clear, entry.target))
+                    await ground.apart(partial(ground.journal.remove, entry.target))
+                case Rebind(entry, source):
+                    await ground.apart(partial(ground.targets.make, entry.target))
+                    bind = partial(ground.targets.bind, source, entry.target, read_only=entry.read_only)
+                    await ground.apart(bind)
+                case RebindWithin(entry, source, inner, place):
+                    await self._rebind_within(source, inner, place, read_only=entry.read_only)
+        except FileNotFoundError:
+            # The pod's folder is gone, and so is the pod.
+            await ground.apart(partial(ground.journal.remove, step.entry.target))
+        except OSError as error:
+            logger.warning("not mended", extra={"target": step.entry.target, "why": error.strerror})
+
+    async def _peel(self, place: str) -> None:
+        try:
+            await self._ground.apart(partial(self._ground.targets.peel, place))
+        except OSError as error:
+            logger.warning("a dead layer stays", extra={"target": place, "why": error.strerror})
+
+    async def _rebind_within(self, source: str, inner: str, place: str, *, read_only: bool) -> None:
+        """Another process does, which may be killed: the folder has to be looked up in the mount."""
+        arguments = [str(self._ground.targets.root), source, inner, place, "ro" if read_only else "rw"]
+        doing = await asyncio.create_subprocess_exec(sys.executable, "-m", "pf_csi.kernel.rebinding", *arguments)
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                await doing.wait()
+        except TimeoutError:
+            doing.kill()
+            logger.warning("a folder of a mount is not mended", extra={"target": place})
+
+
+def _target(step: Step) -> str:
+    match step:
+        case Release(key):
+            return key
+        case Peel(place):
+            return place
+        case Forget(entry) | Rebind(entry) | RebindWithin(entry):
+            return entry.target

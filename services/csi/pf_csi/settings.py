@@ -1,0 +1,89 @@
+"""What an administrator can choose about the driver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+from pf_kit.lifecycle import Level
+from pf_kit.setting_types import Between
+
+DRIVER = "csi.paddleflow.org"
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerSettings:
+    """All settings of `pf-csi controller`."""
+
+    stores: Path
+    """The folder with a file for each place in which volumes are made, as a secret is mounted: ``NAME.json`` holds
+    ``{"url": …, "properties": {…}}``. It is read for each call, so keys can be changed."""
+    socket: Path = Path("/csi/csi.sock")
+    """Where it listens. Only root and its own user may call."""
+    driver: str = DRIVER
+    """The name of the driver, as in the object CSIDriver."""
+    log_level: Level = Level.INFO
+    """From which level on lines stand in the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedSettings:
+    """What volumes may be on this machine."""
+
+    kinds: tuple[str, ...] = ("s3", "bos", "hdfs", "sftp")
+    """Kinds of places."""
+    folders: tuple[str, ...] = ()
+    """Folders of the machine that volumes of kind ``local`` may be, with all below them. Never those that a pod brings
+    itself, whose author could name any folder of the machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSettings:
+    """All settings of `pf-csi node`."""
+
+    name: str
+    """The machine, as Kubernetes calls it."""
+    kubelet: Path = Path("/var/lib/kubelet")
+    """The kubelet's folder, by the same path as the kubelet has it and without links: volumes appear only below it."""
+    state: Path = Path("/var/lib/kubelet/plugins/csi.paddleflow.org/state")
+    """Where it keeps what was published. It must outlive the pod."""
+    socket: Path = Path("/csi/csi.sock")
+    """Where it listens. Only root and its own user may call."""
+    registration: Path | None = None
+    """The folder in which the kubelet looks for drivers; empty: somebody else registers this one."""
+    endpoint: str = "/var/lib/kubelet/plugins/csi.paddleflow.org/csi.sock"
+    """The path of ``socket`` as the kubelet sees it."""
+    holder: Path = Path("/run/paddleflow-csi/holder.sock")
+    """The socket of `pf-csi holder` on the same machine."""
+    fs: str = ""
+    """Where the filesystem service is, ``host:port``, for volumes that name a filesystem; empty: there are none."""
+    driver: str = DRIVER
+    """The name of the driver, as in the object CSIDriver."""
+    log_level: Level = Level.INFO
+    """From which level on lines stand in the log."""
+    allowed: AllowedSettings = field(default_factory=AllowedSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class HolderSettings:
+    """All settings of `pf-csi holder`."""
+
+    mounts: Path = Path("/var/lib/kubelet/plugins/csi.paddleflow.org/mounts")
+    """Where filesystems are mounted, once for all pods that share one; below a mount that other namespaces see too."""
+    secrets: Path = Path("/run/paddleflow-csi/secrets")
+    """Where it remembers what opens storage. It must be in memory."""
+    socket: Path = Path("/run/paddleflow-csi/holder.sock")
+    """Where it listens. Only root and its own user may call."""
+    cache: tuple[str, ...] = ("/var/cache/paddleflow",)
+    """Folders for what was read."""
+    cache_gib: Annotated[int, Between(0, 1 << 20)] = 0
+    """Gibibytes that they may hold; 0: what the disks have room for."""
+    ready_seconds: Annotated[float, Between(1, 110)] = 100.0
+    """How long a mount may take before the kubelet is told to try again."""
+    uploaded_seconds: Annotated[float, Between(0, 110)] = 20.0
+    """How long the end of a pod waits until all is uploaded that it wrote. What takes longer goes on without it."""
+    sizes_seconds: Annotated[float, Between(0.1, 3600)] = 15.0
+    """How often it is looked whether volumes that are mounted were made larger."""
+    log_level: Level = Level.INFO
+    """From which level on lines stand in the log."""

@@ -1,0 +1,77 @@
+"""What the holder of volumes does for a long time: it keeps nothing of who has gone, and buries what has ended."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from pf_csi.holder import reaping, server
+from pf_csi.holder.places import KeyFolder
+from pf_csi.holder.server import HolderServer
+from pf_csi.holder.supervisor import Patience, Supervisor
+from pf_csi.sockets import listening
+from support.waiting import until
+
+TIMES = 20
+
+
+class NoClients:
+    """Nothing is mounted."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(name)
+
+
+def descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+async def test_who_asks_for_changes_and_goes_is_not_waited_for(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(server, "_LONGEST", 0.2)
+    with ThreadPoolExecutor(1) as workers:
+        supervisor = Supervisor(NoClients(), lambda key: "/" + key, workers, Patience())
+        serving = await HolderServer(supervisor).serve(listening(tmp_path / "socket"))
+        before = descriptors()
+        for _ in range(TIMES):
+            _, writer = await asyncio.open_unix_connection(tmp_path / "socket")
+            writer.write(json.dumps({"do": "changed", "since": 0}).encode() + b"\n")
+            await writer.drain()
+            writer.close()
+            await writer.wait_closed()
+        await until(lambda: descriptors() <= before)
+        serving.close()
+
+
+def test_threads_that_end_do_not_keep_the_dead_from_being_buried() -> None:
+    stop = threading.Event()
+
+    def churn() -> None:
+        while not stop.is_set():
+            threading.Thread(target=int).start()
+
+    churning = threading.Thread(target=churn)
+    churning.start()
+    child = os.posix_spawn("/bin/true", ["true"], {})
+    try:
+        looks = [reaping.dead_children() for _ in range(300)]
+    finally:
+        stop.set()
+        churning.join()
+        os.waitpid(child, 0)
+    assert child in looks[-1]
+
+
+def test_keys_that_are_told_at_once_are_each_written_whole(tmp_path: Path) -> None:
+    folder = KeyFolder(tmp_path / "key", tmp_path / "secrets" / "key.json")
+    told = [{"properties": {"secretKey": str(number) * 5000}} for number in range(8)]
+    with ThreadPoolExecutor(8) as writers:
+        for _ in range(20):
+            list(writers.map(folder.remember, told))
+            assert folder.remembered() in told
+    folder.forget()
+    assert list(folder.secret.parent.iterdir()) == []
