@@ -71,7 +71,7 @@ types: setup ## mypy --strict
 
 .PHONY: test
 test: setup ## every test but the long ones; says where the time went
-	@$(PYTEST) -m "not crash and not soak and not frameworks and not exports" $(ARGS)
+	@$(PYTEST) -m "not crash and not soak and not frameworks and not exports and not kube" $(ARGS)
 
 .PHONY: e2e
 e2e: setup ## only the tests that start the whole stack
@@ -95,6 +95,19 @@ test-frameworks: setup ## real PyTorch, MPI, Paddle, TensorFlow, MXNet, Ray and 
 test-exports: setup ## Argo and Airflow themselves check what is exported; installs them below .cache
 	@tests/exports/install.sh
 	@$(PYTEST) -m exports --numprocesses=0 tests/exports $(ARGS)
+
+.PHONY: kube-up
+kube-up: setup ## start a Kubernetes of one node on this machine; the first time builds it in ten minutes or more, as root
+	@PYTHONPATH=tests $(BIN)/python -m kube up
+
+.PHONY: kube-down
+kube-down: setup ## stop what `make kube-up` started
+	@PYTHONPATH=tests $(BIN)/python -m kube down
+
+.PHONY: kube-test
+kube-test: setup ## what needs a real Kubernetes, in one of its own; builds it first, as root
+	@PYTHONPATH=tests $(BIN)/python -m kube build
+	@$(PYTEST) -m kube --numprocesses=0 tests/kube $(ARGS)
 
 .PHONY: bench-kit
 bench-kit: setup ## what the boundary, the event bus and a watch cost on this machine

@@ -1,0 +1,48 @@
+{{- define "paddleflow.name" -}}
+{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name }}{{ else }}{{ .Release.Name }}-{{ .Chart.Name }}{{ end -}}
+{{- end }}
+
+{{/* The name of a part: (list $ "csi-node"). */}}
+{{- define "paddleflow.part" -}}
+{{- $root := index . 0 -}}
+{{- printf "%s-%s" (include "paddleflow.name" $root | trunc 40 | trimSuffix "-") (index . 1) -}}
+{{- end }}
+
+{{/* What a part is found by, for ever: (list $ "csi-node"). */}}
+{{- define "paddleflow.selector" -}}
+{{- $root := index . 0 -}}
+app.kubernetes.io/name: {{ $root.Chart.Name }}
+app.kubernetes.io/instance: {{ $root.Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end }}
+
+{{- define "paddleflow.labels" -}}
+{{- $root := index . 0 -}}
+{{ include "paddleflow.selector" . }}
+app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ $root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version }}
+{{- end }}
+
+{{/* (list $ image) */}}
+{{- define "paddleflow.image" -}}
+{{- $root := index . 0 -}}
+{{- $image := index . 1 -}}
+image: {{ printf "%s:%s" $image.repository ($image.tag | default $root.Chart.AppVersion) | quote }}
+imagePullPolicy: {{ $image.pullPolicy }}
+{{- end }}
+
+{{- define "paddleflow.csi.folder" -}}
+{{ .Values.csi.kubeletPath }}/plugins/{{ .Values.csi.driver }}
+{{- end }}
+
+{{- define "paddleflow.csi.stores" -}}
+{{ .Values.csi.controller.existingSecret | default (include "paddleflow.part" (list . "csi-stores")) }}
+{{- end }}
+
+{{/* What a container may that needs nothing. */}}
+{{- define "paddleflow.unprivileged" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end }}

@@ -1,0 +1,84 @@
+"""The CSI driver on the cluster, installed as users do, from images that are made as theirs are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kube import images, rootfs
+from kube.api import Thing
+from kube.cluster import Cluster
+from kube.helm import Helm
+from kube.identities import NODE
+from kube.parts import PROGRAMS
+from kube.storage import BUCKET, ENDPOINT
+from support.s3_servers import KEYS
+from support.waiting import wait_until
+
+DRIVER = "csi.paddleflow.org"
+NAMESPACE = "paddleflow-csi"
+REPOSITORY, TAG = "registry.invalid/paddleflow-csi", "test"
+SIDECARS = ("csi-provisioner", "csi-resizer")
+KEY_PAIR = {"accessKey": KEYS.access, "secretKey": KEYS.secret}
+KEYS_SECRET = "keys"
+CLASS = "objects"
+
+
+def local(repository: str, tag: str = "test") -> dict[str, str]:
+    """An image that the node has already."""
+    return {"repository": repository, "tag": tag, "pullPolicy": "Never"}
+
+
+def values() -> dict[str, Any]:
+    """Of a cluster whose volumes are made in one bucket."""
+    store = {"url": f"s3://{BUCKET}/made", "properties": {"endpoint": ENDPOINT, **KEY_PAIR}}
+    return {
+        "csi": {
+            "logLevel": "debug",
+            "image": local(REPOSITORY, TAG),
+            "sidecars": {name.removeprefix("csi-"): {"image": local(f"registry.invalid/{name}")} for name in SIDECARS},
+            "holder": {"terminationGracePeriodSeconds": 20},
+            "controller": {"stores": {"bucket": store}},
+            "storageClasses": [{"name": CLASS, "store": "bucket", "secret": {"name": KEYS_SECRET}}],
+        }
+    }
+
+
+def secret(name: str, texts: Mapping[str, str]) -> Thing:
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": dict(texts)}
+
+
+class Driver:
+    """As a release of Helm."""
+
+    def __init__(self, cluster: Cluster, folder: Path) -> None:
+        self.cluster = cluster
+        self.helm = Helm(folder)
+        self.kubectl = cluster.kubectl.within(NAMESPACE)
+        self._folder = folder
+
+    def load(self) -> None:
+        self.cluster.load(rootfs.archive("csi", f"{REPOSITORY}:{TAG}"))
+        for name in SIDECARS:
+            self.cluster.load(images.write_program(self._folder, f"registry.invalid/{name}:test", PROGRAMS / name))
+
+    def install(self) -> None:
+        privileged = {"pod-security.kubernetes.io/enforce": "privileged"}
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": privileged}}
+        self.kubectl.apply(namespace)
+        self.kubectl.apply(secret(KEYS_SECRET, KEY_PAIR))
+        self.helm.install(self.cluster.machine, NAMESPACE, values())
+        wait_until(lambda: DRIVER in self.registered(), patience=120)
+
+    def registered(self) -> list[str]:
+        """Drivers that the kubelet knows."""
+        found = self.cluster.api.find(f"/apis/storage.k8s.io/v1/csinodes/{NODE}")
+        drivers = found["spec"].get("drivers") or [] if found else []
+        return [driver["name"] for driver in drivers]
+
+    def pods(self, part: str) -> list[Thing]:
+        """Those of a part that live."""
+        chosen = f"labelSelector=app.kubernetes.io/component%3D{part}"
+        found = self.cluster.api.items(f"/api/v1/namespaces/{NAMESPACE}/pods?{chosen}")
+        return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]

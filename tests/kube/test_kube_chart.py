@@ -1,0 +1,166 @@
+"""What the chart makes: accepted by Helm and by the API as it is, and no more rights than are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from kube.api import Thing
+from kube.driver import values
+from kube.helm import Helm, HelmFailed
+from kube.kubectl import Kubectl
+
+pytestmark = [pytest.mark.kube, pytest.mark.timeout(600)]
+
+EVERYTHING: dict[str, Any] = {
+    "imagePullSecrets": [{"name": "registry"}],
+    "csi": {
+        "kubeletPath": "/var/snap/kubelet",
+        "filesystems": "fs.paddleflow:8999",
+        "image": {"repository": "registry.example.org/csi", "tag": "v1", "pullPolicy": "Always"},
+        "node": {
+            "allowed": {"kinds": ["s3"], "folders": ["/srv/data", "/srv/more"]},
+            "nodeSelector": {"kubernetes.io/os": "linux"},
+            "affinity": {"nodeAffinity": {}},
+            "podAnnotations": {"example.org/a": "b"},
+        },
+        "holder": {"cache": {"folders": ["/mnt/a", "/mnt/b"], "gib": 500}, "podAnnotations": {"example.org/a": "b"}},
+        "controller": {
+            "existingSecret": "stores",
+            "nodeSelector": {"a": "b"},
+            "tolerations": [{"operator": "Exists"}],
+            "affinity": {"podAntiAffinity": {}},
+            "podAnnotations": {"example.org/a": "b"},
+        },
+        "storageClasses": [
+            {
+                "name": "datasets",
+                "store": "bucket",
+                "contents": "all",
+                "secret": {"name": "keys", "namespace": "elsewhere"},
+                "mountOptions": ["dataset", "attr-timeout=5"],
+                "reclaimPolicy": "Retain",
+                "volumeBindingMode": "WaitForFirstConsumer",
+                "default": True,
+            },
+            {"name": "scratch", "store": "bucket", "secret": {"name": "keys"}},
+        ],
+        "priorityClass": {"create": False, "name": "system-node-critical"},
+    },
+}
+WAYS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "tests": values(),
+    "everything": EVERYTHING,
+    "off": {"csi": {"enabled": False}},
+    "without-controller": {"csi": {"controller": {"enabled": False}, "networkPolicy": {"enabled": False}}},
+}
+
+
+@pytest.mark.parametrize("way", list(WAYS))
+def test_helm_finds_nothing_to_say_against_it(helm: Helm, way: str) -> None:
+    helm.lint(WAYS[way])
+
+
+@pytest.mark.parametrize("way", list(WAYS))
+def test_the_api_knows_every_field(helm: Helm, kubectl: Kubectl, way: str) -> None:
+    """The server checks them against its own schemas, and admits them."""
+    documents = helm.rendered(WAYS[way], namespace=kubectl.namespace)
+    if documents:
+        kubectl.apply(*documents, strictly=("--validate=strict", "--dry-run=server"))
+    assert bool(documents) == (way != "off")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        pytest.param({"csi": {"colour": "blue"}}, "colour", id="unknown"),
+        pytest.param({"csi": {"driver": "not a name"}}, "driver", id="driver"),
+        pytest.param({"csi": {"kubeletPath": "relative"}}, "kubeletPath", id="path"),
+        pytest.param({"csi": {"holder": {"cache": {"folders": []}}}}, "folders", id="no-cache"),
+        pytest.param({"csi": {"node": {"allowed": {"kinds": ["local"]}}}}, "kinds", id="kind"),
+        pytest.param({"csi": {"storageClasses": [{"name": "a", "store": "b"}]}}, "secret", id="class-without-keys"),
+        pytest.param(
+            {"csi": {"controller": {"existingSecret": "a", "stores": {"b": {"url": "s3://c", "properties": {}}}}}},
+            "stores",
+            id="stores-twice",
+        ),
+    ],
+)
+def test_values_that_nobody_can_mean_are_refused_and_named(helm: Helm, wrong: dict[str, Any], named: str) -> None:
+    with pytest.raises(HelmFailed, match=named):
+        helm.rendered(wrong)
+
+
+def test_tokens_come_with_secrets_or_not_at_all(helm: Helm) -> None:
+    def spec(version: str) -> Thing:
+        (driver,) = of_kind("CSIDriver", helm.rendered({}, version=version))
+        found: Thing = driver["spec"]
+        return found
+
+    assert spec("1.36.0")["serviceAccountTokenInSecrets"] is True
+    assert spec("1.36.0")["tokenRequests"] == [{"audience": "paddleflow", "expirationSeconds": 3600}]
+    assert "tokenRequests" not in spec("1.34.0")
+
+
+def test_nobody_may_see_secrets_or_change_machines_and_pods(helm: Helm) -> None:
+    documents = helm.rendered(values())
+    rules = [rule for kind in ("ClusterRole", "Role") for each in of_kind(kind, documents) for rule in each["rules"]]
+    resources = {resource for rule in rules for resource in rule["resources"]}
+    assert not resources & {"*", "nodes", "pods", "secrets"}
+    assert "*" not in {verb for rule in rules for verb in rule["verbs"]}
+
+
+def test_only_sidecars_have_a_token(helm: Helm) -> None:
+    for workload in workloads(helm.rendered(values())):
+        assert workload["automountServiceAccountToken"] is False
+        with_token = [
+            container["name"]
+            for container in workload["containers"]
+            if any("serviceaccount" in mount["mountPath"] for mount in container["volumeMounts"])
+        ]
+        assert with_token in ([], ["provisioner", "resizer"])
+
+
+def test_whoever_needs_no_rights_on_the_machine_has_none(helm: Helm) -> None:
+    privileged = set()
+    for container in containers(helm.rendered(values())):
+        context = container["securityContext"]
+        assert context["readOnlyRootFilesystem"] is True
+        if context.get("privileged"):
+            privileged.add(container["name"])
+        else:
+            assert context["capabilities"] == {"drop": ["ALL"]}
+            assert context["allowPrivilegeEscalation"] is False
+    assert privileged == {"holder", "node"}
+
+
+def test_a_holder_is_replaced_only_by_hand(helm: Helm) -> None:
+    sets = {each["metadata"]["name"]: each["spec"] for each in of_kind("DaemonSet", helm.rendered(values()))}
+    kinds = {name.rpartition("-")[2]: spec["updateStrategy"]["type"] for name, spec in sets.items()}
+    assert kinds == {"holder": "OnDelete", "node": "RollingUpdate"}
+
+
+def test_keys_are_in_no_document_but_a_secret(helm: Helm) -> None:
+    planted = deepcopy(values())
+    planted["csi"]["controller"]["stores"]["bucket"]["properties"]["secretKey"] = "canary-of-the-chart"
+    telling = {each["kind"] for each in helm.rendered(planted) if "canary-of-the-chart" in repr(each)}
+    assert telling == {"Secret"}
+
+
+def of_kind(kind: str, documents: list[Thing]) -> list[Thing]:
+    return [document for document in documents if document["kind"] == kind]
+
+
+def workloads(documents: list[Thing]) -> Iterator[Thing]:
+    for kind in ("DaemonSet", "Deployment"):
+        for document in of_kind(kind, documents):
+            yield document["spec"]["template"]["spec"]
+
+
+def containers(documents: list[Thing]) -> Iterator[Thing]:
+    for workload in workloads(documents):
+        yield from workload["containers"]
