@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.mounts import Mount
-from support.soaking import told
+from support.soaking import sized, told
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(7200)]
 WEIGHTS = """
@@ -41,7 +41,7 @@ SEEDS = (1, 7)
 def test_a_file_has_what_was_written_whatever_is_done_to_it(
     soaked: Mount, kind: str, tools: Path, tmp_path: Path, manner: str, seed: int
 ) -> None:
-    weights, operations = MANNERS[manner]
+    weights, operations = MANNERS[manner][0], sized(MANNERS[manner][1])
     configuration = tmp_path / "fsx.toml"
     configuration.write_text(weights)
     command: list[str | Path] = [tools / "fsx", "-q", "-f", configuration, "-N", str(operations), "-S", str(seed)]

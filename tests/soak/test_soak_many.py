@@ -13,11 +13,11 @@ from tempfile import mkdtemp
 import pytest
 
 from support.mounts import new_mount
-from support.soaking import told
+from support.soaking import sized, told
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(3600)]
-OPEN = 10_000
-IN_ONE_FOLDER = 1_000_000
+OPEN = sized(10_000)
+IN_ONE_FOLDER = sized(1_000_000)
 MEMORY = 400 << 20
 """Bytes of the client, whose folder that is: 120 MiB, and what it remembers for as long as the kernel does."""
 

@@ -45,7 +45,7 @@ def protoc(*arguments: str, extra: Sequence[str] = ()) -> None:
     assert status is not None
     assert status.origin is not None
     common = Path(status.origin).parents[2]  # googleapis-common-protos has the sources beside its modules
-    files = [str(path.relative_to(protos)) for path in sorted(protos.rglob("*.proto"))]
+    files = [str(path.relative_to(protos)) for path in sorted((protos / "paddleflow").rglob("*.proto"))]
     command = [sys.executable, "-m", "grpc_tools.protoc", f"--proto_path={protos}", f"--proto_path={common}"]
     run([*command, *arguments, *files, *extra], protos)
 

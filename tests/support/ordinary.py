@@ -17,7 +17,18 @@ from typing import Any
 
 from support.servers import short_folder
 
-OURS = ("paddleflow", "pf_backends", "pf_fs", "pf_fuse", "pf_job", "pf_kit", "pf_pipeline", "pf_queue", "pf_stack")
+OURS = (
+    "paddleflow",
+    "pf_backends",
+    "pf_csi",
+    "pf_fs",
+    "pf_fuse",
+    "pf_job",
+    "pf_kit",
+    "pf_pipeline",
+    "pf_queue",
+    "pf_stack",
+)
 LEFT_OUT = shutil.ignore_patterns("site-packages", "dist-packages", "test", "idlelib")
 
 

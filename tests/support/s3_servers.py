@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -19,8 +18,7 @@ from pf_backends.s3.calls import Ask, Caller
 from pf_backends.s3.settings import Keys, S3Settings
 from pf_backends.wire.messages import Endpoint
 from pf_backends.wire.pool import PATIENCE, Pool
-from support import foreign
-from support.repository import ROOT
+from support.go_modules import built
 from support.servers import wait_until
 
 KEYS = Keys("tester", "not-a-real-secret-of-anybody")
@@ -28,7 +26,6 @@ OTHER_KEYS = Keys("tester-2", "another-secret-of-nobody")
 """Of the same user, in SeaweedFS."""
 BUCKET, PUBLIC = "tests", "public"
 VERSITYGW = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
-GO = ROOT / ".cache" / "go"
 
 
 @dataclass
@@ -92,25 +89,13 @@ def seaweed(**more: object) -> S3Server:
 
 def versity(*more: str) -> S3Server:
     """versitygw over a folder. Unless told ``--keep-alive`` it hangs up after each answer."""
-    binary = built_versity()
+    binary = built("versitygw", VERSITYGW)
     folder = Path(tempfile.mkdtemp(prefix="pf"))
     for inner in ("data", "meta"):
         (folder / inner).mkdir()
     (port,) = free_ports(1)
     command = [str(binary), "--port", f"127.0.0.1:{port}", "--quiet", *more, "posix", str(folder / "data")]
     return started("versity", port, command, folder, ROOT_ACCESS_KEY=KEYS.access, ROOT_SECRET_KEY=KEYS.secret)
-
-
-def built_versity() -> Path:
-    """Builds it once for this checkout."""
-    foreign.require("go", "version", at_least=(1, 24))
-    GO.mkdir(parents=True, exist_ok=True)
-    with (GO / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (GO / "bin" / "versitygw").exists():
-            places = {"GOPATH": str(GO / "path"), "GOBIN": str(GO / "bin"), "GOCACHE": str(GO / "build")}
-            foreign.run(["go", "install", VERSITYGW], ROOT, **places)
-    return GO / "bin" / "versitygw"
 
 
 def started(name: str, port: int, command: Sequence[str], folder: Path, **variables: str) -> S3Server:

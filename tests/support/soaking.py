@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from subprocess import run
 from typing import NamedTuple
+
+SHARE = float(os.environ.get("SOAK_SHARE", "1"))
+"""How much is tried: all of it, or a share to see that the tests work (`SOAK_SHARE=0.05`)."""
 
 
 class Where(NamedTuple):
@@ -14,6 +18,11 @@ class Where(NamedTuple):
 
     url: str
     properties: Mapping[str, str]
+
+
+def sized(count: int, at_least: int = 1) -> int:
+    """So many, or the share of it."""
+    return max(at_least, round(count * SHARE))
 
 
 def told(figure: str) -> None:
