@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes .tools (uv) and .venv (the workspace with all its dependencies) in this project, or does nothing if they are
-# up to date. Writes only below the project; the one exception is said aloud: a system package, if pip is missing.
+# up to date. Writes only below the project; the exceptions are said aloud: system packages, if pip or fusermount3 is missing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -35,17 +35,32 @@ find_python() { # the first Python that works and can install, in the order of t
     return 1
 }
 
-install_python() {
-    local as=() command="apt-get install -y python3-venv"
+may_install() { # whether system packages can be installed without a question
+    type -P apt-get >/dev/null && { [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; }
+}
+
+install_package() {
+    local as=() command="apt-get install -y $1"
     [ "$(id -u)" = 0 ] || as=(sudo -n)
-    if ! type -P apt-get >/dev/null || { [ "${as[*]}" ] && ! sudo -n true 2>/dev/null; }; then
-        fail "needs Python 3.$OLDEST or newer with venv, and may not install it. Run:  sudo $command"
-    fi
-    say "no usable Python 3.$OLDEST or newer with venv; running: ${as[*]} $command"
+    say "running: ${as[*]} $command"
     # The package lists of a fresh machine may be empty.
     DEBIAN_FRONTEND=noninteractive "${as[@]}" $command >&2 ||
-        { "${as[@]}" apt-get update >&2 && DEBIAN_FRONTEND=noninteractive "${as[@]}" $command >&2; } ||
-        fail "could not install it. Run:  sudo apt-get update && sudo $command"
+        { "${as[@]}" apt-get update >&2 && DEBIAN_FRONTEND=noninteractive "${as[@]}" $command >&2; }
+}
+
+install_python() {
+    may_install ||
+        fail "needs Python 3.$OLDEST or newer with venv, and may not install it. Run:  sudo apt-get install -y python3-venv"
+    say "no usable Python 3.$OLDEST or newer with venv"
+    install_package python3-venv ||
+        fail "could not install it. Run:  sudo apt-get update && sudo apt-get install -y python3-venv"
+}
+
+install_fuse() { # all else works without it
+    if type -P fusermount3 >/dev/null; then return; fi
+    if ! may_install || ! install_package fuse3; then
+        say "only root can mount filesystems until you run:  sudo apt-get install -y fuse3"
+    fi
 }
 
 has_uv() { [ "$(.tools/bin/uv --version 2>/dev/null | cut -d' ' -f2)" = "$UV_VERSION" ]; }
@@ -89,5 +104,6 @@ fi
 has_uv || install_uv "$python"
 say "installing the workspace into .venv"
 .tools/bin/uv sync --frozen --all-extras --python "$python"
+install_fuse
 fingerprint >.venv/.ready
 say "ready"

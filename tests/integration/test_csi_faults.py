@@ -30,9 +30,15 @@ CONTENT = os.urandom(1 << 20)
 
 def serving(site: Site) -> tuple[int, int]:
     """The process that keeps the only mount, and the one that serves it."""
-    wait_until(lambda: bool(site.keeper()) and bool(children(site.keeper())))
-    keeper = site.keeper()
-    return keeper, children(keeper)[0]
+    found = list[tuple[int, int]]()
+
+    def look() -> bool:
+        if keeper := site.keeper():
+            found.extend((keeper, child) for child in children(keeper))
+        return bool(found)
+
+    wait_until(look)
+    return found[0]
 
 
 def children(process: int) -> list[int]:

@@ -21,6 +21,7 @@ from pf_csi.kernel.targets import Targets
 from support.csi_site import Site, capability, new_site, refused
 from support.s3_servers import KEYS, OTHER_KEYS, S3Server, place_in
 from support.stacks import wait_until
+from support.walking import contents
 
 CANARY = "canary-7f1b"
 NOBODY = 65534
@@ -36,9 +37,9 @@ def secret_places(site: Site) -> Iterator[tuple[str, str]]:
     for pid in site.clients():
         yield from processes(pid)
     for folder in (site.folder / "state", site.mounts):
-        for path in folder.rglob("*"):
-            if path.is_file() and "at" not in path.relative_to(folder).parts[1:2]:
-                yield str(path), path.read_text(errors="replace")
+        for path, content in contents(folder):
+            if "at" not in path.relative_to(folder).parts[1:2]:
+                yield str(path), content.decode(errors="replace")
 
 
 def processes(pid: int) -> Iterator[tuple[str, str]]:

@@ -25,6 +25,7 @@ from support.fuse_mounts import detach
 from support.mounts import Mount, new_mount, parent_of
 from support.s3_servers import KEYS, S3Server, place_in
 from support.stacks import wait_until
+from support.walking import contents
 
 pytestmark = pytest.mark.skipif(bool(fuse_mounts.missing()), reason=fuse_mounts.missing())
 MIB = 1 << 20
@@ -229,7 +230,7 @@ def test_secrets_stand_nowhere(mount: Mount) -> None:
     shown += [
         Path(f"/proc/{each}/{what}").read_bytes() for each in (pid, parent_of(pid)) for what in ("cmdline", "environ")
     ]
-    shown += [file.read_bytes() for file in mount.home.rglob("*") if file.is_file()]
+    shown += [content for _, content in contents(mount.home)]
     assert not any(KEYS.secret.encode() in text for text in shown)
 
 

@@ -120,13 +120,13 @@ class Site:
         shutil.rmtree(self.folder)
 
     def _is_empty(self) -> bool:
-        """What was being mounted when all was killed is taken off as soon as it is there."""
+        """What was being mounted when all was killed is taken off as soon as it is there; nobody is left to mount."""
         detach_below(self.folder)
-        return not self.clients()
+        return not self._processes()
 
     def clients(self) -> list[int]:
         """Processes that serve mounts of this machine."""
-        return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit() and self._is_client(path)]
+        return [process for process in self._processes() if _is_client(process)]
 
     def keeper(self) -> int:
         """The process that keeps the only mount; 0 if nobody does."""
@@ -183,10 +183,13 @@ class Site:
         """What is mounted below the kubelet's folder."""
         return Mounts([each for each in read_mounts().all if each.place.startswith(f"{self.kubelet}/") and each.ours])
 
-    def _is_client(self, process: Path) -> bool:
+    def _processes(self) -> list[int]:
+        """All of this machine, also one that has been forked and is about to become another program."""
+        return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit() and self._is_ours(path)]
+
+    def _is_ours(self, process: Path) -> bool:
         with suppress(OSError):
-            if b"pf-fuse" in (process / "cmdline").read_bytes():
-                return f"{self.folder}" in (process / "environ").read_bytes().decode(errors="replace")
+            return os.fsencode(self.folder) in (process / "environ").read_bytes()
         return False
 
     def _spawn(self, role: str) -> subprocess.Popen[bytes]:
@@ -218,6 +221,12 @@ class Site:
         }
         told = {f"PF_CSI_{role.upper()}_{name}": str(value) for name, value in own[role].items()}
         return told | {name: text for name, text in self.variables.items() if name.startswith(f"PF_CSI_{role.upper()}")}
+
+
+def _is_client(process: int) -> bool:
+    with suppress(OSError):
+        return b"pf-fuse" in Path(f"/proc/{process}/cmdline").read_bytes()
+    return False
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from fixtures_jobs import JobSite
 from paddleflow.job.v1 import job_pb2
 from paddleflow.queue.v1 import admission_pb2
 from support.job_logs import create, over, read, wrote
+from support.walking import below
 
 PATIENCE = 30.0
 NEIGHBOUR = 10.0
@@ -29,7 +30,7 @@ class Machine:
     processes: frozenset[int]
     """The runner, and all below it."""
     groups: frozenset[str]
-    """Control groups of replicas."""
+    """What is in control groups of replicas."""
     temporary: frozenset[str]
     """What lies in folders for temporary files."""
 
@@ -40,8 +41,8 @@ def machine(site: JobSite) -> Machine:
     return Machine(
         mounts=frozenset(line for line in Path("/proc/mounts").read_text().splitlines() if str(data) in line),
         processes=frozenset(_runner_and_below(str(data))),
-        groups=frozenset(str(leaf) for leaf in Path("/sys/fs/cgroup").glob(f"**/{name}/*/")),
-        temporary=frozenset(str(file) for file in (data / "tmp").glob("*/*")),
+        groups=frozenset(str(path) for path in below(Path("/sys/fs/cgroup")) if path.parent.name == name),
+        temporary=frozenset(str(path) for path in below(data / "tmp") if path.parent.parent == data / "tmp"),
     )
 
 

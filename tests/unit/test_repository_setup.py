@@ -10,13 +10,15 @@ import pytest
 
 from support.repository import ROOT
 
-TOOLS = ("bash", "chmod", "cut", "dirname", "flock", "id", "mkdir", "mv", "rm", "seq", "sha256sum")
+TOOLS = ("bash", "chmod", "cut", "dirname", "flock", "id", "mkdir", "mv", "rm", "sed", "seq", "sha256sum")
 INPUTS = ("tools/setup.sh", "uv.lock", "pyproject.toml", "client/pyproject.toml")
 BROKEN_SHIM = "exit 127"
 OLD = "exit 1"
 WITHOUT_PIP = 'case "$*" in *sys.version_info*) exit 0;; *) exit 1;; esac'
 # Good enough to be chosen; then the test has seen what it wanted, so that making an environment fails.
 GOOD = 'case "$*" in *venv*.tools*) exit 9;; *) exit 0;; esac'
+# The version that the script wants, whichever that is.
+UV = "sed -n 's/^UV_VERSION=/uv /p' tools/setup.sh"
 
 
 class Machine:
@@ -40,6 +42,14 @@ class Machine:
         path.write_text(f"#!/usr/bin/env bash\n{body}\n")
         path.chmod(0o755)
         return path
+
+    def furnish(self) -> None:
+        """All is there but the workspace."""
+        for path, body in ((".venv/bin/python", GOOD), (".tools/bin/uv", UV)):
+            program = self.project / path
+            program.parent.mkdir(parents=True)
+            program.write_text(f"#!/usr/bin/env bash\n{body}\n")
+            program.chmod(0o755)
 
     def setup(self, *folders: str) -> subprocess.CompletedProcess[str]:
         path = ":".join([*(str(self.programs.parent / folder) for folder in folders), str(self.programs)])
@@ -86,3 +96,26 @@ def test_a_missing_package_is_installed_where_that_is_allowed(machine: Machine) 
     machine.install("apt-get", f'echo "$*" >{machine.project}/installed; mv {python} {machine.programs}/python3')
     assert "installing uv" in machine.setup().stderr
     assert (machine.project / "installed").read_text() == "install -y python3-venv\n"
+
+
+def test_what_users_mount_with_is_installed_where_that_is_allowed(machine: Machine) -> None:
+    machine.furnish()
+    (machine.programs / "id").unlink()
+    machine.install("id", "echo 0")
+    machine.install("apt-get", f'echo "$*" >>{machine.project}/installed')
+    assert machine.setup().returncode == 0
+    assert (machine.project / "installed").read_text() == "install -y fuse3\n"
+    assert machine.setup().stderr == "", "all is ready"
+
+
+def test_without_what_users_mount_with_all_else_is_set_up(machine: Machine) -> None:
+    machine.furnish()
+    result = machine.setup()
+    assert result.returncode == 0
+    assert "only root can mount filesystems until you run:  sudo apt-get install -y fuse3\n" in result.stderr
+
+
+def test_what_users_mount_with_is_left_as_it_is(machine: Machine) -> None:
+    machine.furnish()
+    machine.install("fusermount3", "exit 1")
+    assert "fuse3" not in machine.setup().stderr
