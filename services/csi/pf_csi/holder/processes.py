@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import socket
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
@@ -23,33 +22,18 @@ from typing import Any
 from paddleflow.mounted import NotMounted, SlowToAnswer, Unanswered, ask_whoever_serves
 from paddleflow.mounting import LOG, CannotMount, start
 from pf_csi.holder.diagnosing import diagnosed
+from pf_csi.holder.keepers import Keeper, answers, hangs, is_served, keeper_of, take_off
 from pf_csi.holder.places import Folders, KeyFolder
 from pf_csi.holder.quotas import recorded_quota
-from pf_csi.kernel import libc
-from pf_csi.kernel.libc import Unmounting
 from pf_csi.kernel.mountinfo import read_mounts
-from pf_csi.sockets import address, peer_of
 
 logger = logging.getLogger(__name__)
 
-_HOLDER = "holder"
 _OURS = ("cacheSize", "record", "size")
 """What the client is not told."""
 _LOOK = 0.05
-_ANSWERS_WITHIN = 5.0
 _WITHOUT_A_WORD = 15.0
 """Seconds after which whoever keeps a mount is killed that nobody serves any more."""
-
-
-@dataclass(frozen=True, slots=True)
-class ServedByProcess:
-    """The process that keeps a mount."""
-
-    process: int
-    ended: int
-
-    def close(self) -> None:
-        os.close(self.ended)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,20 +53,20 @@ class LocalProcesses:
         self._patience = patience
         """Seconds in which a client is ready, or has failed."""
 
-    def begin(self, key: str, mount: Mapping[str, Any]) -> ServedByProcess:
+    def begin(self, key: str, mount: Mapping[str, Any]) -> Keeper:
         folder = self._folders.of(key)
         folder.make()
         folder.remember(mount)
-        keeper = _keeper(folder.state)
+        keeper = keeper_of(folder.state)
         if keeper is not None:
             # Two must not keep one mount.
             return keeper
-        if not _is_served(folder):
-            _take_off(folder.at)
+        if not is_served(folder):
+            take_off(folder.at)
         return self._started(folder, mount)
 
-    def found(self, key: str) -> ServedByProcess | None:
-        return _keeper(self._folders.of(key).state)
+    def found(self, key: str) -> Keeper | None:
+        return keeper_of(self._folders.of(key).state)
 
     def renew(self, key: str, properties: Mapping[str, str]) -> None:
         folder = self._folders.of(key)
@@ -98,17 +82,17 @@ class LocalProcesses:
                 ask_whoever_serves(folder.state, folder.at, "quota", bytes=size, files=None)
 
     def unmount(self, key: str) -> None:
-        _take_off(self._folders.of(key).at)
+        take_off(self._folders.of(key).at)
 
     def end(self, key: str, waited: float) -> None:
         folder = self._folders.of(key)
-        if _hangs(folder) or (waited > _WITHOUT_A_WORD and not _answers(folder)):
+        if hangs(folder) or (waited > _WITHOUT_A_WORD and not answers(folder)):
             logger.warning("a client that does not answer is killed", extra={"key": key})
             _kill(folder)
 
     def abort(self, key: str) -> None:
         folder = self._folders.of(key)
-        if not _answers(folder):
+        if not answers(folder):
             _kill(folder)
 
     def clear(self, key: str) -> bool:
@@ -120,7 +104,7 @@ class LocalProcesses:
     def known(self) -> Mapping[str, Mapping[str, Any] | None]:
         return {key: self._folders.of(key).remembered() for key in self._folders.all()}
 
-    def _started(self, folder: KeyFolder, mount: Mapping[str, Any]) -> ServedByProcess:
+    def _started(self, folder: KeyFolder, mount: Mapping[str, Any]) -> Keeper:
         """One that takes up a mount which is served says nothing, but can be seen."""
         started = _apart(partial(start, self._settings(folder, mount), os.environ, patience=self._patience))
         if (keeper := _seen(folder, started)) is not None:
@@ -130,7 +114,7 @@ class LocalProcesses:
         except CannotMount as problem:
             _kill(folder)
             raise diagnosed(mount, problem.message) from None
-        keeper = _keeper(folder.state)
+        keeper = keeper_of(folder.state)
         if keeper is None:
             raise diagnosed(mount, "whoever serves the mount ended at once")
         return keeper
@@ -148,60 +132,15 @@ class LocalProcesses:
         }
 
 
-def _seen(folder: KeyFolder, started: Future[None]) -> ServedByProcess | None:
+def _seen(folder: KeyFolder, started: Future[None]) -> Keeper | None:
     """Whoever takes up a mount that is served; None if it is made anew, which is told."""
     there = read_mounts().top(str(folder.at)) is not None
     while not started.done():
-        keeper = _keeper(folder.state) if there else None
+        keeper = keeper_of(folder.state) if there else None
         if keeper is not None:
             return keeper
         time.sleep(_LOOK)
     return None
-
-
-def _keeper(state: Path) -> ServedByProcess | None:
-    """The process that keeps a mount, as its socket tells."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
-        probe.settimeout(_ANSWERS_WITHIN)
-        try:
-            with address(state / _HOLDER) as short:
-                probe.connect(short)
-            process = peer_of(probe).process
-            return ServedByProcess(process, os.pidfd_open(process))
-        except (OSError, TimeoutError):
-            return None
-
-
-def _is_served(folder: KeyFolder) -> bool:
-    """A client that has lost its keeper goes on, and hands its mount to the next one."""
-    return read_mounts().top(str(folder.at)) is not None and _answers(folder)
-
-
-def _answers(folder: KeyFolder) -> bool:
-    try:
-        ask_whoever_serves(folder.state, folder.at, "stats", patience=_ANSWERS_WITHIN)
-    except (NotMounted, SlowToAnswer, Unanswered, OSError):
-        return False
-    return True
-
-
-def _hangs(folder: KeyFolder) -> bool:
-    """Somebody is there, and says nothing."""
-    try:
-        ask_whoever_serves(folder.state, folder.at, "stats", patience=_ANSWERS_WITHIN)
-    except SlowToAnswer:
-        return True
-    except (NotMounted, Unanswered, OSError):
-        # It has ended, or is followed by another just now.
-        return False
-    return False
-
-
-def _take_off(place: Path) -> None:
-    """All layers, at once; what is open there is served as long as somebody does."""
-    for mount in read_mounts().layers(str(place)):
-        if mount.ours:
-            libc.unmount(str(place), Unmounting.NO_FOLLOW | Unmounting.DETACH)
 
 
 def _kill(folder: KeyFolder) -> None:
