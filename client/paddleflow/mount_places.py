@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from paddleflow.mounted import mount_points
+from paddleflow.mountinfo import read_mounts
 
 _MOST_LINKS = 40
 """As the kernel has it."""
@@ -17,8 +17,13 @@ _SERVED = "fuse"
 
 def real_place(path: Path) -> Path:
     """Where a path leads, by the links on its way; what lies in a mount that a program serves is taken as it is."""
-    kinds = mount_points()
-    return _followed(path.absolute(), lambda place: kinds.get(str(place), "").startswith(_SERVED))
+    mounts = read_mounts()
+
+    def is_served(place: Path) -> bool:
+        top = mounts.top(str(place))
+        return top is not None and top.kind.startswith(_SERVED)
+
+    return _followed(path.absolute(), is_served)
 
 
 def _followed(path: Path, is_served: Callable[[Path], bool]) -> Path:

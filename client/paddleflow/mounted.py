@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import socket
 import subprocess
 import time
@@ -13,15 +12,13 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from paddleflow.mountinfo import read_mounts
 from paddleflow.mounting import state_folder
 from paddleflow.problems import FailedPrecondition, NotFound
 
 _SOCKET = "control"
 _HOLDER = "holder"
 """The socket of the process that keeps a mount, which ends last."""
-_MOUNTS = Path("/proc/self/mountinfo")
-_PLACE_FIELD = 4
-_ESCAPED = re.compile(r"\\([0-7]{3})")
 _PATIENCE = 10.0
 _LOOK = 0.05
 
@@ -109,20 +106,7 @@ def _take_off(place: Path, *, force: bool) -> None:
 
 def is_mounted(place: Path) -> bool:
     """By the kernel's list: looking there could take for ever."""
-    return str(place) in mount_points()
-
-
-def mount_points() -> Mapping[str, str]:
-    """Where something is mounted, and of which kind the last one is."""
-    # Other letters that end a line for Python stand in paths as they are.
-    listed = _MOUNTS.read_bytes().decode(errors="surrogateescape").split("\n")
-    lines = [line.split(" ") for line in listed if line]
-    return {_plain(words[_PLACE_FIELD]): words[words.index("-") + 1] for words in lines}
-
-
-def _plain(shown: str) -> str:
-    """A path as it is; the kernel shows some letters by their numbers."""
-    return _ESCAPED.sub(lambda found: chr(int(found[1], 8)), shown)
+    return read_mounts().top(str(place)) is not None
 
 
 def is_held(state: Path) -> bool:

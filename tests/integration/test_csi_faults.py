@@ -18,8 +18,8 @@ import grpc
 import psutil
 import pytest
 
+from paddleflow.mountinfo import read_mounts
 from pf_csi.contract import csi_pb2 as pb
-from pf_csi.kernel.mountinfo import read_mounts
 from support.csi_site import Site, capability, new_site, refused
 from support.fuse_mounts import detach
 from support.mounts import parent_of

@@ -22,9 +22,9 @@ from typing import Any
 
 import pytest
 
+from paddleflow.mountinfo import read_mounts
 from pf_fuse.holder.client import HolderGone, take
 from pf_fuse.holder.messages import Adopt, Come, Welcome, receive, send
-from pf_fuse.kernel.mounting import mounted_at
 from support.fuse_holders import Holding, hold
 from support.fuse_mounts import detach, missing
 from support.waiting import until
@@ -230,7 +230,7 @@ def test_a_holder_that_is_asked_to_end_unmounts(holdings: Holdings) -> None:
     client = holding.served(1)
     holding.process.terminate()
     assert holding.process.wait(10) == 0
-    assert mounted_at(str(holding.place)) is None
+    assert read_mounts().top(str(holding.place)) is None
     with pytest.raises(ProcessLookupError):
         os.kill(client.pid, 0)
 

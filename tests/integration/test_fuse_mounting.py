@@ -13,16 +13,15 @@ from pathlib import Path
 import pytest
 
 from fixtures_fuse import MirrorMounts
+from paddleflow.mountinfo import KIND, read_mounts
 from pf_fuse.kernel import mounting
 from pf_fuse.kernel.features import USUAL, TooOld
 from pf_fuse.kernel.fusermount import HelperFailed, mount_by_helper, unmount_by_helper
 from pf_fuse.kernel.mounting import (
-    KIND,
     CannotMount,
     MountOptions,
     begin_mount,
     close_mount,
-    mounted_at,
     read_ahead_of,
     ready_place,
 )
@@ -57,13 +56,13 @@ def _possible() -> None:
 def test_the_kernel_lists_what_is_mounted(mirror_mounts: MirrorMounts, tmp_path: Path) -> None:
     place = tmp_path / "a place with blanks"
     mount = mirror_mounts(place, options={"source": "s3://bucket/a,b"})
-    found = mounted_at(str(place))
+    found = read_mounts().top(str(place))
     assert found is not None
     assert (found.kind, found.source) == (KIND, "s3://bucket/a,b")
     line = next(line for line in Path("/proc/mounts").read_text().splitlines() if "blanks" in line)
     assert {"rw", "nosuid", "nodev", "default_permissions", "allow_other"} <= set(line.split()[3].split(","))
     assert mount.end() == ""
-    assert mounted_at(str(place)) is None
+    assert read_mounts().top(str(place)) is None
 
 
 def test_requests_are_as_large_as_what_is_read_ahead(mirror_mounts: MirrorMounts) -> None:
@@ -92,7 +91,7 @@ def test_a_mount_in_use_is_not_unmounted(mirror_mounts: MirrorMounts) -> None:
             close_mount(mount.place)
         assert refused.value.errno == errno.EBUSY
         close_mount(mount.place, detach=True)
-        assert mounted_at(str(mount.place)) is None
+        assert read_mounts().top(str(mount.place)) is None
         assert mount.process.poll() is None
         assert file.read() == "text"
     assert mount.process.wait(5) == 0
@@ -175,14 +174,14 @@ def test_a_kernel_that_is_too_old_leaves_no_mount(tmp_path: Path) -> None:
     (tmp_path / "place").mkdir()
     with pytest.raises(TooOld, match=r"7\.27"):
         begin_mount(tmp_path / "place", MountOptions(), USUAL, 27)
-    assert mounted_at(str(tmp_path / "place")) is None
+    assert read_mounts().top(str(tmp_path / "place")) is None
 
 
 def test_a_link_to_a_folder_is_mounted_at_what_it_leads_to(mirror_mounts: MirrorMounts, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     mount = mirror_mounts(tmp_path / "link")
-    assert mounted_at(str(tmp_path / "real")) is not None
+    assert read_mounts().top(str(tmp_path / "real")) is not None
     close_mount(tmp_path / "real")
     assert mount.process.wait(5) == 0
 
@@ -204,10 +203,10 @@ def test_whoever_is_not_root_is_helped(helper: Path, tmp_path: Path) -> None:
     try:
         assert stat.S_ISCHR(os.fstat(device).st_mode)
         assert not os.get_inheritable(device)
-        assert mounted_at(str(place)) is not None
+        assert read_mounts().top(str(place)) is not None
         assert Path(f"{helper}.said").read_text() == "ro,fsname=x"
         unmount_by_helper(str(place), detach=False)
-        assert mounted_at(str(place)) is None
+        assert read_mounts().top(str(place)) is None
     finally:
         detach(place)
         os.close(device)

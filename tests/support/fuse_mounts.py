@@ -15,7 +15,6 @@ from typing import Any
 
 from pf_fuse.kernel import libc
 from pf_fuse.kernel.libc import Unmounting
-from pf_fuse.kernel.mounting import mounted
 from support.fuse_mirror_process import Mounting
 
 PATIENCE = 20.0
@@ -36,7 +35,7 @@ def detach(place: Path) -> None:
 
 def detach_below(folder: Path) -> None:
     """Takes all mounts below a folder away, so that whoever removes it removes nothing of what is mounted."""
-    for mount in list(mounted()):
+    for mount in read_mounts().all:
         if Path(mount.place).is_relative_to(folder):
             detach(Path(mount.place))
 

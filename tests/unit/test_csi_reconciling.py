@@ -8,8 +8,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paddleflow.mountinfo import KIND, Mount, Mounts
 from pf_csi.held import Held, State
-from pf_csi.kernel.mountinfo import KIND, Mount, Mounts
 from pf_csi.node.domain import Entry
 from pf_csi.node.reconciling import Forget, Peel, Rebind, RebindWithin, Release, Step, steps, subpaths_of
 
@@ -22,7 +22,7 @@ NEW, OLD = "0:2", "0:1"
 
 
 def mount(place: str, device: str = NEW, root: str = "/") -> Mount:
-    return Mount(place, device, root, False, KIND)
+    return Mount(place, device, root, False, KIND, "")
 
 
 def wanted(
@@ -61,7 +61,7 @@ def test_nothing_can_be_bound_that_is_not_there() -> None:
 
 def test_folders_of_pods_are_bound_with_what_they_were() -> None:
     part = f"{POD}/volume-subpaths/pv/container/0"
-    foreign = Mount(f"{POD}/volume-subpaths/pv/container/1", "8:1", "/", False, "ext4")
+    foreign = Mount(f"{POD}/volume-subpaths/pv/container/1", "8:1", "/", False, "ext4", "")
     other = mount(f"{POD}/volume-subpaths/pv-2/container/0", OLD)
     found = wanted([mount(AT), mount(TARGET), mount(part, OLD, "/a/b"), foreign, other])
     assert found == [RebindWithin(ENTRY, AT, "a/b", part)]

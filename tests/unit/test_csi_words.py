@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paddleflow.mountinfo import KIND, Mounts, parse
 from pf_csi.controller.domain import Range, Wanted, context_of, parse_id
 from pf_csi.holder.places import Folders
-from pf_csi.kernel.mountinfo import KIND, Mounts, parse
 from pf_csi.kernel.targets import Targets
 from pf_csi.node.domain import Asked, Entry, wish_of
 from pf_csi.node.journal import Journal

@@ -15,6 +15,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from paddleflow.mountinfo import KIND, read_mounts
 from pf_fuse.holder.adopting import adopt
 from pf_fuse.holder.children import Begin, Child
 from pf_fuse.holder.messages import (
@@ -38,7 +39,7 @@ from pf_fuse.holder.settings import HolderSettings
 from pf_fuse.holder.starting import fork, run
 from pf_fuse.kernel.backing import OwnRegistry
 from pf_fuse.kernel.features import LINUX, Feature
-from pf_fuse.kernel.mounting import KIND, begin_mount, close_mount, mounted_at
+from pf_fuse.kernel.mounting import begin_mount, close_mount
 
 log = logging.getLogger(__name__)
 
@@ -97,7 +98,7 @@ class Holder:
     # The mount.
 
     def _begin(self) -> None:
-        there = mounted_at(str(self._settings.path))
+        there = read_mounts().top(str(self._settings.path))
         adopted = adopt(self._listener, self._settings.patience) if there is not None and there.kind == KIND else None
         if adopted is None:
             self._mount()
@@ -288,7 +289,7 @@ class Holder:
         return pause if due is not None or self._client is None else None
 
     def _look(self) -> None:
-        if self._client is None and mounted_at(str(self._settings.path)) is None:
+        if self._client is None and read_mounts().top(str(self._settings.path)) is None:
             self._ended = True
 
     def _start_child(self) -> None:

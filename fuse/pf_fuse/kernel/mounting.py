@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 import subprocess
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from paddleflow.mountinfo import KIND, read_mounts
 from pf_fuse.kernel import libc
 from pf_fuse.kernel.features import Agreement, Feature
 from pf_fuse.kernel.fusermount import mount_by_helper, unmount_by_helper
@@ -23,11 +22,7 @@ from pf_fuse.kernel.greeting import greet
 from pf_fuse.kernel.libc import Mounting, Unmounting
 
 DEVICE = "/dev/fuse"
-KIND = "fuse.paddleflow"
 READ_AHEAD_KB = 1024
-MOUNTS = "/proc/self/mountinfo"
-PLACE_FIELD, DEVICE_FIELD, OPTIONAL_FIELDS = 4, 2, 6
-OCTAL = re.compile(rb"\\([0-7]{3})")
 MOST_LINKS = 40
 ANSWERS_WITHIN = 5.0
 """Seconds after which a mount is taken for one that does not answer."""
@@ -63,33 +58,6 @@ class MountOptions:
         return words + ["allow_other"] * (self.others and privileged)
 
 
-@dataclass(frozen=True, slots=True)
-class Mounted:
-    """A mount as the kernel lists it."""
-
-    place: str
-    device: str
-    """Two numbers with a colon between."""
-    kind: str
-    source: str
-
-
-def mounted() -> Iterator[Mounted]:
-    """All mounts that this process sees, in the order in which they were made."""
-    # Other bytes that end a line for Python stand in paths as they are.
-    for line in filter(None, Path(MOUNTS).read_bytes().split(b"\n")):
-        fields = line.split(b" ")
-        dash = fields.index(b"-", OPTIONAL_FIELDS)
-        kind, source = fields[dash + 1], fields[dash + 2]
-        yield Mounted(_plain(fields[PLACE_FIELD]), fields[DEVICE_FIELD].decode(), _plain(kind), _plain(source))
-
-
-def mounted_at(place: str) -> Mounted | None:
-    """The topmost mount at a place."""
-    found = [mount for mount in mounted() if mount.place == place]
-    return found[-1] if found else None
-
-
 def open_mount(place: Path, options: MountOptions) -> int:
     """A descriptor of the device by which the new mount at this place is served."""
     target = str(ready_place(place, options))
@@ -114,7 +82,7 @@ def begin_mount(
 def ready_place(place: Path, options: MountOptions) -> Path:
     """The place without links, after a dead mount there is taken away."""
     target = _without_links(place)
-    there = mounted_at(str(target))
+    there = read_mounts().top(str(target))
     if there is not None and there.kind.startswith("fuse"):
         _take_away_if_dead(target)
     try:
@@ -123,7 +91,7 @@ def ready_place(place: Path, options: MountOptions) -> Path:
         raise _refusal(failure, f"{place} cannot be mounted at", "make the folder first") from failure
     if not stat.S_ISDIR(found.st_mode):
         raise CannotMount(errno.ENOTDIR, "this is no folder; mount at a folder that is empty", str(place))
-    if mounted_at(str(target)) is not None:
+    if read_mounts().top(str(target)) is not None:
         raise CannotMount(errno.EBUSY, "something is mounted here already; unmount it first", str(place))
     if not options.over_files and next(target.iterdir(), None) is not None:
         raise CannotMount(errno.ENOTEMPTY, "the folder is not empty; its files would be hidden", str(place))
@@ -169,7 +137,7 @@ def read_further(place: str, kilobytes: int) -> None:
 
     It needs the rights of root and a writable /sys; without them requests are of 128 KiB.
     """
-    mount = mounted_at(place)
+    mount = read_mounts().top(place)
     if mount is not None:
         with suppress(OSError):
             Path(f"/sys/class/bdi/{mount.device}/read_ahead_kb").write_text(str(kilobytes))
@@ -177,7 +145,7 @@ def read_further(place: str, kilobytes: int) -> None:
 
 def read_ahead_of(place: str) -> int | None:
     """In KiB, as it is."""
-    mount = mounted_at(place)
+    mount = read_mounts().top(place)
     if mount is None:
         return None
     try:
@@ -215,8 +183,3 @@ def _helper_words(options: MountOptions) -> list[str]:
 
 def _refusal(failure: OSError, what: str, todo: str) -> CannotMount:
     return CannotMount(failure.errno, f"{what}: {failure.strerror}; {todo}")
-
-
-def _plain(text: bytes) -> str:
-    """Without the octal numbers that stand for blanks."""
-    return os.fsdecode(OCTAL.sub(lambda found: bytes([int(found[1], 8)]), text))

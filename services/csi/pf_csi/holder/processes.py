@@ -20,12 +20,12 @@ from threading import Thread
 from typing import Any
 
 from paddleflow.mounted import NotMounted, SlowToAnswer, Unanswered, ask_whoever_serves
+from paddleflow.mountinfo import read_mounts
 from paddleflow.mounting import LOG, CannotMount, start
 from pf_csi.holder.diagnosing import diagnosed
 from pf_csi.holder.keepers import Keeper, answers, hangs, is_served, keeper_of, take_off
 from pf_csi.holder.places import Folders, KeyFolder
 from pf_csi.holder.quotas import recorded_quota
-from pf_csi.kernel.mountinfo import read_mounts
 
 logger = logging.getLogger(__name__)
 

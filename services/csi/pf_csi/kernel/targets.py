@@ -14,9 +14,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from paddleflow.mountinfo import ReadMounts, read_mounts
 from pf_csi.kernel import libc
 from pf_csi.kernel.libc import Resolving, Restricting, Unmounting
-from pf_csi.kernel.mountinfo import ReadMounts, read_mounts
 
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 _PLAINLY = Resolving.BENEATH | Resolving.NO_LINKS | Resolving.NO_MAGIC_LINKS

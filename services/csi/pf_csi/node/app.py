@@ -12,9 +12,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 from paddleflow.channel import open_channel
+from paddleflow.mountinfo import read_mounts
 from pf_csi.contract import csi_pb2_grpc, registration_pb2_grpc
 from pf_csi.holder.client import HolderClient
-from pf_csi.kernel.mountinfo import read_mounts
 from pf_csi.kernel.targets import Targets
 from pf_csi.node.filesystems import NoFilesystems, RemoteFilesystems
 from pf_csi.node.journal import Journal

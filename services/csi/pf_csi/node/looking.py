@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pf_csi.kernel.mountinfo import ReadMounts
+from paddleflow.mountinfo import ReadMounts
 from pf_csi.node.journal import Journal
 from pf_csi.node.probing import Probe, Unanswered, Usage
 from pf_csi.refusals import Refusal, Why

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from paddleflow.mountinfo import Mount, Mounts
 from pf_csi.held import Held, State
-from pf_csi.kernel.mountinfo import Mount, Mounts
 from pf_csi.node.domain import Entry
 
 MOST_LAYERS = 2

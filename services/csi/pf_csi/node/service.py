@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
+from paddleflow.mountinfo import ReadMounts
 from pf_csi.held import Held, State
-from pf_csi.kernel.mountinfo import ReadMounts
 from pf_csi.kernel.targets import Targets
 from pf_csi.node.domain import Asked, Entry, Wish, check_same, wish_of
 from pf_csi.node.journal import Journal

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 KIND = "fuse.paddleflow"
+"""Of mounts of PaddleFlow."""
 _LIST = Path("/proc/self/mountinfo")
 _DEVICE, _ROOT, _PLACE, _FLAGS, _OPTIONAL = 2, 3, 4, 5, 6
 _OCTAL = re.compile(rb"\\([0-7]{3})")
@@ -25,6 +26,8 @@ class Mount:
     """What of the filesystem is seen at this place."""
     read_only: bool
     kind: str
+    source: str
+    """What `df` and `mount` call it."""
 
     @property
     def ours(self) -> bool:
@@ -72,6 +75,7 @@ def _mount(fields: Sequence[bytes]) -> Mount:
         _plain(fields[_ROOT]),
         b"ro" in fields[_FLAGS].split(b","),
         _plain(fields[dash + 1]),
+        _plain(fields[dash + 2]),
     )
 
 
