@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from paddleflow.mountinfo import read_mounts
 from pf_fuse.kernel import libc
 from pf_fuse.kernel.libc import Unmounting
 from support.fuse_mirror_process import Mounting
