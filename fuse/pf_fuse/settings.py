@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from pf_fuse.holder.messages import VERSION
 from pf_fuse.kernel.features import LINUX
 
 S = TypeVar("S")
@@ -194,7 +195,8 @@ def read(data: bytes, kind: type[S]) -> S:
     try:
         return msgspec.json.decode(data, type=kind, dec_hook=_path)
     except msgspec.DecodeError as error:
-        raise ValueError(f"the settings are malformed: {error}") from None
+        newer = f"; this is version {VERSION}, and a newer one may know it" * ("unknown field" in str(error))
+        raise ValueError(f"the settings are malformed: {error}{newer}") from None
 
 
 def _path(kind: type, value: object) -> Path:

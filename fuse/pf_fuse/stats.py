@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pf_fuse.compose import Parts
+from pf_fuse.holder.messages import VERSION
 from pf_fuse.kernel.figures import Figure
 from pf_fuse.kernel.transport import Transport
 from pf_fuse.vfs.limiting import Limiting
@@ -24,6 +25,7 @@ def stats(transport: Transport, parts: Parts, state: Path, since: float) -> Mapp
     """Counts are since the process began; times in seconds, sizes in bytes."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return {
+        "version": VERSION,
         "up": time.monotonic() - since,
         "passthrough": transport.passthrough,
         "features": [feature.name.lower() for feature in transport.features if feature.name],

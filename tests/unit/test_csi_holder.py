@@ -15,16 +15,10 @@ from pf_csi.holder.places import KeyFolder
 from pf_csi.holder.server import HolderServer
 from pf_csi.holder.supervisor import Patience, Supervisor
 from pf_csi.sockets import listening
+from support.csi_parts import NoClients
 from support.waiting import until
 
 TIMES = 20
-
-
-class NoClients:
-    """Nothing is mounted."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise AssertionError(name)
 
 
 def descriptors() -> int:

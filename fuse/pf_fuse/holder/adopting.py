@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pf_fuse.holder.messages import Adopt, Misunderstood, receive
+from pf_fuse.holder.messages import VERSION, Adopt, Misunderstood, receive
 from pf_fuse.kernel.features import Agreement, Feature
 
 log = logging.getLogger(__name__)
@@ -54,4 +54,6 @@ def _adopted(client: socket.socket, deadline: float) -> Adopted | None:
     agreement = Agreement(message.minor, Feature(message.features), message.largest)
     registered = {(disk, file): backing for disk, file, backing in message.registered}
     log.info("a mount goes on with %d registered files", len(registered))
+    if message.version != VERSION:
+        log.info("its client is of version %s, and this is %s", message.version or "unknown", VERSION)
     return Adopted(device, agreement, message.kept, registered, client)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from pf_fuse.holder.messages import (
     KEPT,
+    VERSION,
     Adopt,
     Come,
     Ended,
@@ -148,7 +149,7 @@ class HolderClient:
         peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             peer.connect(self._path)
-            send(peer, Adopt(*self._agreed, self._kept, registered), self._device)
+            send(peer, Adopt(*self._agreed, self._kept, registered, VERSION), self._device)
         except OSError:
             peer.close()
             return False
@@ -163,7 +164,7 @@ def take(path: str) -> Held:
     peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
         peer.connect(path)
-        send(peer, Come())
+        send(peer, Come(VERSION))
         message, device = receive(peer)
     except OSError as failure:
         peer.close()

@@ -20,6 +20,7 @@ from pf_fuse.holder.adopting import adopt
 from pf_fuse.holder.children import Begin, Child
 from pf_fuse.holder.messages import (
     KEPT,
+    VERSION,
     Come,
     Ended,
     Keep,
@@ -201,7 +202,7 @@ class Holder:
         agreement = self._agreement
         registers = os.geteuid() == 0
         features = int(agreement.features)
-        welcome = Welcome(agreement.minor, features, agreement.largest, self._served, registers, self._kept)
+        welcome = Welcome(agreement.minor, features, agreement.largest, self._served, registers, self._kept, VERSION)
         self._serves(client)
         try:
             send(client, welcome, self._device)

@@ -1,4 +1,7 @@
-"""What a holder and its client say to each other: one packet each, of JSON, some with a descriptor."""
+"""What a holder and its client say to each other: one packet each, of JSON, some with a descriptor.
+
+Either may be of another version than the other: what one says beside what the other knows is let pass.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,10 @@ import os
 import socket
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from typing import TypeAlias
+
+import msgspec
 
 ROOM = 1 << 17
 """Bytes of a packet."""
@@ -15,9 +21,15 @@ KEPT = 1 << 16
 """Bytes that a client may have kept."""
 
 
+VERSION = version("paddleflow-server")
+
+
 @dataclass(frozen=True, slots=True)
 class Come:
     """To a holder: this client wants to serve."""
+
+    version: str = ""
+    """Of the program; empty: of before it was told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +46,8 @@ class Welcome:
     """The holder can register files with the kernel."""
     kept: str
     """What an earlier client had kept."""
+    version: str = ""
+    """Of the holder's program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +60,8 @@ class Adopt:
     kept: str
     registered: Sequence[tuple[int, int, int]]
     """Files that the kernel reads by itself: the device and the number of each on its disk, and what it is known by."""
+    version: str = ""
+    """Of the client's program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +144,6 @@ def receive(peer: socket.socket) -> tuple[Message | None, int | None]:
 def decode(packet: bytes) -> Message:
     try:
         name, fields = json.loads(packet)
-        return KINDS[name](**fields)
+        return msgspec.convert(fields, KINDS[name])
     except (ValueError, TypeError, KeyError) as failure:
         raise Misunderstood(f"not understood: {packet[:100]!r}") from failure

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from google.protobuf.wrappers_pb2 import BoolValue
 
@@ -16,9 +16,10 @@ _Expansion = pb.PluginCapability.VolumeExpansion
 class IdentityServicer(csi_pb2_grpc.IdentityServicer):
     """Answers at once, whatever else is going on."""
 
-    def __init__(self, name: str, version: str) -> None:
+    def __init__(self, name: str, version: str, works: Callable[[], bool]) -> None:
         self._name = name
         self._version = version
+        self._works = works
 
     async def GetPluginInfo(self, _request: pb.GetPluginInfoRequest, _context: object) -> pb.GetPluginInfoResponse:
         return pb.GetPluginInfoResponse(name=self._name, vendor_version=self._version)
@@ -29,7 +30,7 @@ class IdentityServicer(csi_pb2_grpc.IdentityServicer):
         return pb.GetPluginCapabilitiesResponse(capabilities=_capabilities())
 
     async def Probe(self, _request: pb.ProbeRequest, _context: object) -> pb.ProbeResponse:
-        return pb.ProbeResponse(ready=BoolValue(value=True))
+        return pb.ProbeResponse(ready=BoolValue(value=self._works()))
 
 
 def _capabilities() -> Sequence[pb.PluginCapability]:

@@ -23,7 +23,7 @@ _WORKERS = 32
 async def main(settings: ControllerSettings, stop: Stop) -> None:
     """Serves until it is told to stop. What is cut off then is done again when it is asked for again."""
     volumes = Volumes(Stores(settings.stores), ThreadPoolExecutor(_WORKERS, "stores"), Turns())
-    identity = IdentityServicer(settings.driver, VERSION)
+    identity = IdentityServicer(settings.driver, VERSION, lambda: True)
     async with serving(
         settings.socket,
         partial(csi_pb2_grpc.add_IdentityServicer_to_server, identity),

@@ -76,7 +76,7 @@ class LocalProcesses:
     def refresh(self, key: str) -> None:
         folder = self._folders.of(key)
         mount = folder.remembered()
-        if mount is not None and mount["record"]:
+        if mount is not None and mount.get("record"):
             size = recorded_quota(mount)
             with suppress(NotMounted, SlowToAnswer, Unanswered):
                 ask_whoever_serves(folder.state, folder.at, "quota", bytes=size, files=None)
@@ -122,9 +122,10 @@ class LocalProcesses:
     def _settings(self, folder: KeyFolder, mount: Mapping[str, Any]) -> Mapping[str, Any]:
         sizes = [size for size in (self._cache.size, mount.get("cacheSize")) if size]
         told = {name: value for name, value in mount.items() if name not in _OURS}
+        most = recorded_quota(mount) or mount.get("size")
         return {
             **told,
-            "filesystemQuota": {"bytes": recorded_quota(mount) or mount["size"], "files": None},
+            **({"filesystemQuota": {"bytes": most}} if most else {}),
             "place": str(folder.at),
             "state": str(folder.state),
             "cache": {"folders": list(self._cache.folders), "size": min(sizes, default=None)},

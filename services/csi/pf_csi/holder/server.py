@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from pf_csi.holder.hello import OWN, check_understood, hello_of
 from pf_csi.holder.messages import LONGEST, decode, encode, refused, shown
 from pf_csi.holder.supervisor import Supervisor
 from pf_csi.refusals import Refusal, Why
@@ -58,7 +59,8 @@ class HolderServer:
     async def _answer(self, line: bytes) -> Mapping[str, Any]:
         try:
             asked = decode(line)
-            answering = self._answers[asked["do"]]
+            check_understood(hello_of(asked), "pf-csi node")
+            answering = self._answers.get(asked["do"], _unknown)
             return await answering(asked)
         except Refusal as refusal:
             return refused(refusal)
@@ -86,3 +88,8 @@ class HolderServer:
             async with asyncio.timeout(_LONGEST):
                 await self._supervisor.changed_since(int(asked["since"]))
         return {"changes": self._supervisor.changes}
+
+
+async def _unknown(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    what = str(asked["do"])[:40]
+    raise Refusal(Why.UNSERVED, f"pf-csi holder {OWN.program} does not know {what!r}: update it")

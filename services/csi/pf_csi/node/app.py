@@ -44,7 +44,8 @@ async def main(settings: NodeSettings, stop: Stop) -> None:
         ground, turns = _ground(settings, filesystems), Turns()
         publishing = Publishing(ground, turns)
         looking = Looking(ground.journal, ground.read, Probe())
-        identity = IdentityServicer(settings.driver, VERSION)
+        mending = Mending(ground, publishing, turns)
+        identity = IdentityServicer(settings.driver, VERSION, lambda: mending.works)
         node = NodeServicer(settings.name, publishing, looking)
         await stack.enter_async_context(
             serving(
@@ -55,14 +56,10 @@ async def main(settings: NodeSettings, stop: Stop) -> None:
         )
         await _register(stack, settings)
         stop.serving = True
-        mending = asyncio.ensure_future(Mending(ground, publishing, turns).run())
-        stopping = asyncio.ensure_future(stop.asked.wait())
-        await asyncio.wait([mending, stopping], return_when=asyncio.FIRST_COMPLETED)
-        mending.cancel()
-        stopping.cancel()
-        await asyncio.gather(mending, stopping, return_exceptions=True)
-        if not stop.asked.is_set():
-            mending.result()
+        going_on = asyncio.ensure_future(mending.run())
+        await stop.asked.wait()
+        going_on.cancel()
+        await asyncio.gather(going_on, return_exceptions=True)
 
 
 PROGRAM = Program("csi node", VERSION, "PF_CSI_NODE", NodeSettings, main)

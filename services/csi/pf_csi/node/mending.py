@@ -27,19 +27,28 @@ class Mending:
         self._ground = ground
         self._publishing = publishing
         self._turns = turns
+        self.works = True
+        """Whether the last time was without a fault of the driver."""
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Until it is cancelled. A fault is told, and it goes on: publishing does not depend on it."""
         while True:
             try:
-                await self.mend()
-                async with asyncio.timeout(_EVERY):
-                    await self._ground.holder.changed()
-            except TimeoutError:
-                continue
+                await self._once()
             except Refusal as refusal:
                 logger.info("nobody holds mounts on this machine", extra={"why": refusal.text})
                 await asyncio.sleep(_AGAIN)
+            except Exception:
+                logger.exception("what is mounted could not be compared with what was published; trying again")
+                self.works = False
+                await asyncio.sleep(_AGAIN)
+
+    async def _once(self) -> None:
+        await self.mend()
+        self.works = True
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_EVERY):
+                await self._ground.holder.changed()
 
     async def mend(self) -> None:
         """Once. Refusal if the holder does not answer."""
