@@ -220,7 +220,7 @@ class Site:
             "controller": {"STORES": self.folder / "stores", "SOCKET": self.socket("controller")},
         }
         told = {f"PF_CSI_{role.upper()}_{name}": str(value) for name, value in own[role].items()}
-        return told | {name: text for name, text in self.variables.items() if name.startswith(f"PF_CSI_{role.upper()}")}
+        return told | {name: text for name, text in self.variables.items() if name == "TMPDIR" or role.upper() in name}
 
 
 def _is_client(process: int) -> bool:

@@ -6,10 +6,15 @@ The server itself listens in a folder that only its user can enter.
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
+import os
+import shutil
+import stat
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing, suppress
+from hashlib import sha256
 from pathlib import Path
 
 from pf_csi.sockets import listening, may_come, peer_of, remove
@@ -47,15 +52,32 @@ class Gate:
 @asynccontextmanager
 async def gated(path: Path) -> AsyncIterator[str]:
     """Where a server is to listen, so that whoever may comes at it by this path. OSError if another listens there."""
-    listener = listening(path)
-    with tempfile.TemporaryDirectory(prefix="pf-csi-") as folder:
-        inner = Path(folder, "inner.sock")
-        server = await asyncio.start_unix_server(Gate(inner).come, sock=listener, limit=_PIECE)
+    with closing(listening(path)) as listener:
         try:
-            yield f"unix:{inner}"
+            folder = _inner_folder(path)
+            inner = folder / "inner.sock"
+            server = await asyncio.start_unix_server(Gate(inner).come, sock=listener, limit=_PIECE)
+            try:
+                yield f"unix:{inner}"
+            finally:
+                server.close()
+                shutil.rmtree(folder, ignore_errors=True)
         finally:
-            server.close()
+            # Only now may another listen, in the same folder.
             remove(path)
+
+
+def _inner_folder(path: Path) -> Path:
+    """One that only its user can enter, and the same each time: whoever is killed leaves it to the next one."""
+    name = sha256(os.fsencode(path.absolute())).hexdigest()[:16]
+    folder = Path(tempfile.gettempdir(), f"pf-csi-{os.geteuid()}-{name}")
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        raise PermissionError(errno.EPERM, f"{folder} is another user's; remove it", str(folder))
+    (folder / "inner.sock").unlink(missing_ok=True)
+    return folder
 
 
 async def _passed_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
