@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,7 +20,7 @@ import pytest
 
 from paddleflow.mountinfo import read_mounts
 from pf_csi.contract import csi_pb2 as pb
-from support.csi_site import Site, capability, new_site, refused
+from support.csi_site import Site, capability, new_site, refused, until_done
 from support.fuse_mounts import detach
 from support.mounts import parent_of
 from support.stacks import wait_until
@@ -272,14 +272,6 @@ def test_row_8_pods_that_share_a_mount_come_and_go_at_once(own_csi: Site) -> Non
         list(pods.map(live, range(8)))
     wait_until(lambda: not own_csi.clients() and not own_csi.mounted().all)
     assert not list(own_csi.mounts.iterdir())
-
-
-def until_done(call: Callable[[], object]) -> None:
-    """As the kubelet does."""
-    code = grpc.StatusCode.ABORTED
-    while code is grpc.StatusCode.ABORTED:
-        code, text = refused(call)
-        assert code in {grpc.StatusCode.ABORTED, grpc.StatusCode.OK}, text
 
 
 @pytest.mark.timeout(180)

@@ -46,6 +46,14 @@ def refused(call: Callable[..., object], *arguments: Any, **more: Any) -> tuple[
     return grpc.StatusCode.OK, ""
 
 
+def until_done(call: Callable[[], object]) -> None:
+    """As the kubelet does."""
+    code = grpc.StatusCode.ABORTED
+    while code is grpc.StatusCode.ABORTED:
+        code, text = refused(call)
+        assert code in {grpc.StatusCode.ABORTED, grpc.StatusCode.OK}, text
+
+
 @dataclass
 class Site:
     """A machine: a kubelet's folder, stores, and the three processes of the driver."""

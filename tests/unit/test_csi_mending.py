@@ -11,8 +11,8 @@ from typing import Any, cast
 
 import pytest
 
+from paddleflow.mountinfo import Mounts
 from pf_csi.held import Held
-from pf_csi.kernel.mountinfo import Mounts
 from pf_csi.kernel.targets import Targets
 from pf_csi.node import mending as mending_module
 from pf_csi.node.filesystems import NoFilesystems

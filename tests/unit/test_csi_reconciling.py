@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from paddleflow.mountinfo import KIND, Mount, Mounts
 from pf_csi.held import Held, State
 from pf_csi.node.domain import Entry
-from pf_csi.node.reconciling import Forget, Peel, Rebind, RebindWithin, Release, Step, steps, subpaths_of
+from pf_csi.node.recalling import bound
+from pf_csi.node.reconciling import Forget, Peel, Rebind, RebindWithin, Recall, Release, Step, steps, subpaths_of
 
-POD = "/k/pods/p"
+PODS = "/k/pods/"
+POD = f"{PODS}p"
 TARGET = f"{POD}/volumes/kubernetes.io~csi/pv/mount"
 AT = "/k/plugins/mounts/key/at"
 ENTRY = Entry(TARGET, "v", "key", "shape", "p", False, 1, "boot")
@@ -26,9 +28,13 @@ def mount(place: str, device: str = NEW, root: str = "/") -> Mount:
 
 
 def wanted(
-    mounts: Sequence[Mount], held: dict[str, Held] = HELD, boot: str = "boot", busy: frozenset[str] = frozenset()
+    mounts: Sequence[Mount],
+    held: dict[str, Held] = HELD,
+    boot: str = "boot",
+    busy: frozenset[str] = frozenset(),
+    entries: Sequence[Entry] | None = None,
 ) -> list[Step]:
-    return steps(Mounts(mounts), [ENTRY], held, boot, busy)
+    return steps(Mounts(mounts), [ENTRY] if entries is None else entries, held, boot, busy, PODS)
 
 
 def test_what_is_as_it_should_be_stays() -> None:
@@ -81,6 +87,24 @@ def test_what_is_under_way_is_left_to_whoever_does_it() -> None:
 def test_only_a_pods_volume_has_folders_of_containers() -> None:
     assert subpaths_of(TARGET) == f"{POD}/volume-subpaths/pv/"
     assert [subpaths_of(path) for path in ("/mount", "/a/b/c/d/mount", f"{TARGET}/x", "")] == [""] * 4
+
+
+def test_what_the_kernel_shows_is_used_whatever_is_written_down() -> None:
+    there = [mount(AT), mount(TARGET), mount(f"{POD}/volume-subpaths/pv/container/0", root="/a")]
+    assert wanted(there, entries=[]) == [Recall(TARGET)]
+    assert wanted(there, entries=[], busy=frozenset({TARGET})) == []
+    assert wanted([there[0], there[2]], entries=[]) == [], "a folder of it is used, too"
+    elsewhere = [mount(AT), mount("/k/plugins/else"), mount("/mnt")]
+    assert wanted(elsewhere, entries=[]) == [Release("key")]
+
+
+def test_what_is_recalled_is_as_the_kernel_and_the_kubelet_say() -> None:
+    there = replace(mount(TARGET), read_only=True, source="paddleflow:v")
+    (found,) = bound(Mounts([mount(AT), there]), HELD, PODS)
+    recalled = replace(ENTRY, shape="", read_only=True)
+    for kubelets in (b"", b"nonsense", b"[]", b'{"volumeHandle": "v"}'):
+        assert found.entry(kubelets, "boot") == recalled
+    assert found.entry(b'{"volumeHandle": "other"}', "boot").volume == "other"
 
 
 DEVICES = st.sampled_from([OLD, NEW, "0:7"])

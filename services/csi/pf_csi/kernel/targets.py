@@ -63,6 +63,16 @@ class Targets:
         finally:
             os.close(mount)
 
+    def beside(self, target: str, name: str, most: int) -> bytes:
+        """What a file in the folder of the target says; nothing if there is none."""
+        try:
+            with self._parent(target) as (parent, _):
+                file = libc.open_beneath(parent, name, os.O_RDONLY | os.O_NONBLOCK, _PLAINLY)
+        except OSError:
+            return b""
+        with os.fdopen(file, "rb") as opened:
+            return opened.read(most) if stat.S_ISREG(os.fstat(file).st_mode) else b""
+
     def clear(self, target: str) -> None:
         """Takes all layers off, however many, and removes the folder; nothing if there is none."""
         try:

@@ -66,6 +66,7 @@ class Entry:
     volume: str
     key: str
     shape: str
+    """Empty: not known any more."""
     pod: str
     read_only: bool
     generation: int
@@ -90,6 +91,6 @@ def wish_of(asked: Asked, rules: Rules) -> Wish:
 
 
 def check_same(entry: Entry, wish: Wish, salt: bytes) -> None:
-    """Refusal if something else was published at the target."""
-    if entry.volume != wish.volume or entry.shape != wish.shape(salt):
+    """Refusal if something else was published at the target. What is recalled has no shape, and may have no volume."""
+    if entry.volume not in {wish.volume, ""} or entry.shape not in {wish.shape(salt), ""}:
         raise Refusal(Why.DIFFERENT, "something else is published at this target; unpublish it first")

@@ -26,7 +26,6 @@ class Journal:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._folder = folder
         self._entries = {entry.target: entry for entry in self._read()}
-        self._unread = any(folder.glob(f"*{_UNREAD}"))
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -36,8 +35,8 @@ class Journal:
         return self._entries.get(target)
 
     def uses(self, key: str) -> bool:
-        """Whether the mount of the key is at any target, as far as that can be told."""
-        return self._unread or any(entry.key == key for entry in self.entries)
+        """Whether the mount of the key is at any target, as far as is written down."""
+        return any(entry.key == key for entry in self.entries)
 
     def write(self, entry: Entry) -> None:
         """Readers see what was there before, or all of it, also after a loss of power."""
@@ -71,8 +70,8 @@ class Journal:
     def _read(self) -> Iterator[Entry]:
         """What a crash has left beside a file is of something that was not done.
 
-        Another version may say more of an entry than this one knows of. What cannot be read is put aside: it tells of
-        something that is mounted.
+        Another version may say more of an entry than this one knows of. What cannot be read is put aside, and what is
+        mounted is recalled by the kernel's list.
         """
         for path in self._folder.glob(f"*{_NEW}"):
             path.unlink()

@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from functools import partial
 
-from pf_csi.node.reconciling import Forget, Peel, Rebind, RebindWithin, Release, Step, steps
+from pf_csi.node.reconciling import Forget, Peel, Rebind, RebindWithin, Recall, Release, Step, steps
 from pf_csi.node.service import Ground, Publishing
 from pf_csi.refusals import Refusal
 from pf_csi.turns import Turns
@@ -54,7 +54,7 @@ class Mending:
         """Once. Refusal if the holder does not answer."""
         ground = self._ground
         held = await ground.holder.held()
-        found = steps(ground.read(), ground.journal.entries, held, ground.boot, self._turns.under_way)
+        found = steps(ground.read(), ground.journal.entries, held, ground.boot, self._turns.under_way, ground.pods)
         for step in found:
             logger.info("mending", extra={"step": type(step).__name__, "target": _target(step)})
             with suppress(Refusal):
@@ -64,6 +64,8 @@ class Mending:
         match step:
             case Release(key):
                 await self._publishing.let_go(key)
+            case Recall(target):
+                await self._turns.take(target, self._publishing.recall(target))
             case Forget(entry) | Rebind(entry) | RebindWithin(entry):
                 await self._turns.take(entry.target, self._at_target(step))
             case Peel(place):
@@ -112,7 +114,7 @@ def _target(step: Step) -> str:
     match step:
         case Release(key):
             return key
-        case Peel(place):
+        case Peel(place) | Recall(place):
             return place
         case Forget(entry) | Rebind(entry) | RebindWithin(entry):
             return entry.target

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from paddleflow.mountinfo import Mount, Mounts
 from pf_csi.held import Held, State
 from pf_csi.node.domain import Entry
+from pf_csi.node.recalling import SUBPATHS, bound
 
 MOST_LAYERS = 2
 """At a target. Those below are dead; but to take off all of them would take a program's folder away for good."""
 _AT_REST = (State.READY, State.FAILED, State.LOST)
-_MOUNT, _SUBPATHS = "mount", "volume-subpaths"
+_MOUNT = "mount"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +49,37 @@ class Peel:
 
 
 @dataclass(frozen=True, slots=True)
+class Recall:
+    """Writes down again what is bound at a target that the journal does not know of."""
+
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
     """Takes away a mount that nobody uses."""
 
     key: str
 
 
-Step = Forget | Rebind | RebindWithin | Peel | Release
+Step = Forget | Rebind | RebindWithin | Peel | Recall | Release
 
 
 def steps(
-    mounts: Mounts, entries: Sequence[Entry], held: Mapping[str, Held], boot: str, busy: Collection[str]
+    mounts: Mounts, entries: Sequence[Entry], held: Mapping[str, Held], boot: str, busy: Collection[str], pods: str
 ) -> list[Step]:
-    """In the order in which they are to be done. Targets that are `busy` are left to whoever does something there."""
+    """In the order in which they are to be done. Targets that are `busy` are left to whoever does something there.
+
+    `pods`: the folder in which the kubelet has those of pods. What the kernel shows there is used, whatever is
+    written down.
+    """
     quiet = [entry for entry in entries if entry.target not in busy]
     found = [step for entry in quiet for step in _of_entry(entry, mounts, held.get(entry.key), boot)]
-    used = {entry.key for entry in entries}
+    seen = list(bound(mounts, held, pods))
+    known = {entry.target for entry in entries} | set(busy)
+    unknown = dict.fromkeys(each.mount.place for each in seen if each.is_target and each.mount.place not in known)
+    found += [Recall(target) for target in unknown]
+    used = {entry.key for entry in entries} | {each.held.key for each in seen}
     if not busy:
         found += [Release(key) for key, each in held.items() if key not in used and each.state in _AT_REST]
     return found
@@ -110,4 +126,4 @@ def subpaths_of(target: str) -> str:
     parts = target.split("/")
     if len(parts) < 5 or parts[-1] != _MOUNT or parts[-4] != "volumes":
         return ""
-    return "/".join([*parts[:-4], _SUBPATHS, parts[-2], ""])
+    return "/".join([*parts[:-4], SUBPATHS, parts[-2], ""])

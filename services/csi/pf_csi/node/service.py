@@ -17,6 +17,7 @@ from pf_csi.kernel.targets import Targets
 from pf_csi.node.domain import Asked, Entry, Wish, check_same, wish_of
 from pf_csi.node.journal import Journal
 from pf_csi.node.ports import Filesystems, Holder
+from pf_csi.node.recalling import KUBELETS, LONGEST, bound
 from pf_csi.node.telling import told
 from pf_csi.places import Place, Rules
 from pf_csi.refusals import Refusal, Why, of_error
@@ -40,6 +41,11 @@ class Ground:
     rules: Rules
     salt: bytes
     boot: str
+
+    @property
+    def pods(self) -> str:
+        """Below it the kubelet has what belongs to pods."""
+        return f"{self.targets.root}/pods/"
 
     async def apart(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self.workers, work)
@@ -78,7 +84,7 @@ class Publishing:
 
     async def _publish(self, wish: Wish) -> None:
         ground = self._ground
-        entry, there = ground.journal.at(wish.target), ground.read().top(wish.target)
+        entry, there = await self._known(wish.target), ground.read().top(wish.target)
         if entry is not None:
             check_same(entry, wish, ground.salt)
         elif there is not None:
@@ -107,6 +113,30 @@ class Publishing:
                 await self.let_go(key)
             raise
         self._unwant(key)
+
+    async def _known(self, target: str) -> Entry | None:
+        """What is at the target, as is written down or as the kernel shows it."""
+        entry, there = self._ground.journal.at(target), self._ground.read().top(target)
+        return entry or (await self.recall(target) if there is not None and there.ours else None)
+
+    async def recall(self, target: str) -> Entry | None:
+        """Writes down again what is at the target, if that is of a mount that is held. Refusal if nobody can tell."""
+        ground = self._ground
+        held = await ground.holder.held()
+        if (entry := ground.journal.at(target)) is not None:
+            return entry
+        for each in bound(ground.read(), held, ground.pods):
+            if each.mount.place == target:
+                kubelets = await ground.apart(partial(ground.targets.beside, target, KUBELETS, LONGEST))
+                entry = each.entry(kubelets, ground.boot)
+                await ground.apart(partial(ground.journal.write, entry))
+                logger.warning("what is published was not written down", extra={"target": target, "key": entry.key})
+                return entry
+        return None
+
+    async def _is_seen(self, key: str) -> bool:
+        held = await self._ground.holder.held()
+        return any(each.held.key == key for each in bound(self._ground.read(), held, self._ground.pods))
 
     async def _place(self, wish: Wish) -> Place:
         if isinstance(wish.place, Place):
@@ -159,7 +189,7 @@ class Publishing:
         await ground.apart(partial(ground.journal.remove, target))
 
     async def _unpublish(self, target: str) -> None:
-        ground, entry = self._ground, self._ground.journal.at(target)
+        ground, entry = self._ground, await self._known(target)
         clear = ground.targets.clear if entry else ground.targets.clear_own
         try:
             await ground.apart(partial(clear, target))
@@ -177,8 +207,8 @@ class Publishing:
             del self._wanted[key]
 
     async def let_go(self, key: str) -> None:
-        """A mount that nobody uses is taken away."""
-        if self._in_use(key) or key in self._releasing:
+        """A mount that nobody uses is taken away, as far as is written down and the kernel knows."""
+        if self._in_use(key) or await self._is_seen(key) or self._in_use(key) or key in self._releasing:
             return
         releasing = asyncio.ensure_future(self._ground.holder.release(key))
         self._releasing[key] = releasing
