@@ -81,7 +81,7 @@ def serve(settings: MountSettings) -> None:
     # One that ended before it got so far has left what is written down of an earlier mount.
     parts = compose(backend, settings, lambda: secrets.token_hex(8), resumed=held.resumed and held.kept == _KNOWN)
     held.holder.keep(_KNOWN)
-    transport = Transport(held.device, held.agreement, parts.vfs, _registry(held))
+    transport = Transport(held.device, held.agreement, parts.operations, _registry(held))
     telling = partial(stats, transport, parts, settings.state, begun)
     control = Control(settings.state, questions(transport, parts, backend, settings, telling))
     control.begin()

@@ -31,9 +31,11 @@ from pf_fuse.vfs.changing import Changing
 from pf_fuse.vfs.extras import Extras
 from pf_fuse.vfs.journal import Journal, staged_paths
 from pf_fuse.vfs.keeping import Keeping
+from pf_fuse.vfs.left import LeftMoves
 from pf_fuse.vfs.limiting import Limiting, kept_limits
 from pf_fuse.vfs.looking import Looking
 from pf_fuse.vfs.nodes import Node, Nodes
+from pf_fuse.vfs.patient import Patient
 from pf_fuse.vfs.quota import Counter, Limits, Quota
 from pf_fuse.vfs.reading import Reading
 from pf_fuse.vfs.sessions import Sessions
@@ -62,7 +64,7 @@ _DATASET_LASTS = 86_400.0
 class Parts:
     """A mount before it is mounted."""
 
-    vfs: Vfs
+    operations: Vfs | Patient
     tree: Tree
     cache: PageCache
     fetcher: Fetcher
@@ -110,7 +112,8 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
         cache.end()
         backend.close()
 
-    return Parts(Vfs(looking, reading, sessions, extras, writing, changing, close), tree, cache, fetcher, limiting)
+    vfs = Vfs(looking, reading, sessions, extras, writing, changing, close)
+    return Parts(patient(vfs, tree, changing), tree, cache, fetcher, limiting)
 
 
 def _quota(settings: MountSettings, kept: Path, *, resumed: bool) -> Quota:
@@ -152,6 +155,12 @@ def _team(settings: MountSettings, backend: Backend, cache: PageCache) -> Team |
     return Team(CarrySettings(source, settings.renewal), backend.address, cache, most)
 
 
+def patient(vfs: Vfs, tree: Tree, changing: Changing | None) -> Vfs | Patient:
+    """The operations, which bear that a process before has left folders renamed in part."""
+    left = changing.left() if changing else ()
+    return Patient(vfs, tree, LeftMoves(left, changing.go_on, vfs.upload_left)) if changing and left else vfs
+
+
 def _settled(_node: Node) -> None:
     """Nothing was written."""
 
@@ -167,7 +176,6 @@ def _writers(
     uploader = Uploader(backend, Notes(folder / "uploads", Upload, new_name), senders)
     renamer = Renamer(backend, Notes(folder / "moves", Move, new_name), senders)
     uploader.clean()
-    renamer.clean()
     bringing = Bringing(tree, sessions)
     settling = Settling(tree, sessions, bringing, uploader, quota, aside=folder / _ASIDE)
     writing = Writing(tree, looking, sessions, bringing, settling, workers, can=backend.capabilities, quota=quota)

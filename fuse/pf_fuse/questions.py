@@ -47,7 +47,7 @@ def questions(
         return {"paths": _paths_of(parts.tree, asked.get("nodes", ()))}
 
     def sync(_: Answer) -> Answer:
-        parts.vfs.sync()
+        parts.operations.sync()
         return {}
 
     def renewed(_: Answer) -> Answer:

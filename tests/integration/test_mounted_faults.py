@@ -7,18 +7,20 @@ import resource
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from paddleflow.mounting import MountOptions
+from paddleflow.mounting import MountOptions, state_folder
 from pf_backends.s3.backend import S3Backend
 from support import fuse_mounts
 from support.fault_proxy import Fault, FaultProxy, Kind, fault_proxy
 from support.mounts import Mount, new_mount
 from support.s3_servers import S3Server, place_in
+from support.stacks import wait_until
 
 pytestmark = pytest.mark.skipif(bool(fuse_mounts.missing()), reason=fuse_mounts.missing())
 MIB = 1 << 20
@@ -34,6 +36,8 @@ FAULTS = {
 SIZES = (60_000, 3 * MIB)
 IN_TIME = 30.0
 """Seconds in which all of these are over."""
+SLOW = 5.0
+"""Seconds that a store takes."""
 
 
 @pytest.fixture(scope="module")
@@ -178,3 +182,22 @@ def _read_soon(mount: Mount, name: str) -> bytes:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.05)
+
+
+def test_a_mount_serves_at_once_though_a_folder_is_left_to_rename_and_the_store_is_slow(
+    seaweed_server: S3Server, proxy: FaultProxy, tmp_path: Path
+) -> None:
+    names = [f"{number:03}" for number in range(200)]
+    with new_mount() as mount, ThreadPoolExecutor() as pool:
+        mount.begin(*place_in(replace(seaweed_server, port=proxy.port), f"left-{tmp_path.name}"))
+        (mount.place / "d").mkdir()
+        list(pool.map(lambda name: (mount.place / "d" / name).write_text(name), names))
+        renaming = pool.submit((mount.place / "d").rename, mount.place / "e")
+        wait_until(lambda: any((state_folder(mount.place, mount.environ) / "moves").iterdir()))
+        proxy.next(*[Fault(Kind.DELAY, after=0, seconds=SLOW)] * 64)
+        begun = time.monotonic()
+        mount.kill()
+        assert time.monotonic() - begun < SLOW
+        renaming.result(IN_TIME)
+        assert {each.name: each.read_text() for each in (mount.place / "e").iterdir()} == {n: n for n in names}
+        assert not (mount.place / "d").exists()

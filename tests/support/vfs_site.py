@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import select
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -17,6 +19,7 @@ import pytest
 from pf_backends.entries import Entry, Upload
 from pf_backends.port import Backend
 from pf_fuse.coming import Coming
+from pf_fuse.compose import patient
 from pf_fuse.operations import TOP, Answer, Bytes, Caller, Changes, Kernel, Known, Opened
 from pf_fuse.staging.notes import Notes
 from pf_fuse.staging.renaming import Move, Renamer
@@ -109,6 +112,7 @@ class PlainKernel:
     zero_open: bool = False
     again: bool = False
     forgotten: list[int] = field(default_factory=list)
+    watched: set[int] = field(default_factory=set)
 
     def register(self, descriptor: int) -> int:
         raise OSError(errno.EPERM, "not here", str(descriptor))
@@ -120,11 +124,19 @@ class PlainKernel:
 
     def forget_name(self, folder: int, name: bytes) -> None: ...
 
-    def watch(self, descriptor: int, heard: Callable[[], None]) -> None: ...
+    def watch(self, descriptor: int, heard: Callable[[], None]) -> None:
+        self.watched.add(descriptor)
+        threading.Thread(target=self._listen, args=(descriptor, heard), daemon=True).start()
 
-    def unwatch(self, descriptor: int) -> None: ...
+    def unwatch(self, descriptor: int) -> None:
+        self.watched.discard(descriptor)
 
     def settle(self) -> None: ...
+
+    def _listen(self, descriptor: int, heard: Callable[[], None]) -> None:
+        while descriptor in self.watched:
+            select.select([descriptor], [], [], PATIENCE)
+            heard()
 
 
 class Site:
@@ -157,7 +169,6 @@ class Site:
         uploader = Uploader(backend, Notes(folder / "uploads", Upload, new_name), senders)
         renamer = Renamer(backend, Notes(folder / "moves", Move, new_name), senders)
         uploader.clean()
-        renamer.clean()
         keeping = Keeping(backend, self.tree, sessions)
         writing = changing = None
         if not read_only:
@@ -170,8 +181,10 @@ class Site:
                 backend, self.tree, looking, sessions, keeping, settling, writing, renamer, self.workers
             )
         extras = Extras(backend, self.tree, keeping, writing.settle if writing else lambda _: None, self.workers)
-        self.vfs = Vfs(looking, reading, sessions, extras, writing, changing, lambda: None)
-        self.vfs.begin(PlainKernel())
+        vfs = Vfs(looking, reading, sessions, extras, writing, changing, lambda: None)
+        self.vfs = patient(vfs, self.tree, changing)
+        self.kernel = PlainKernel()
+        self.vfs.begin(self.kernel)
         self._open: dict[int, int] = {}
 
     def die(self) -> None:

@@ -7,14 +7,15 @@ ended. Copies are of what lies there at the time; what was copied before is not 
 from __future__ import annotations
 
 import errno
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
+from pathlib import Path
 
 import msgspec
 
 from pf_backends.entries import Entry, Kind, Renames
-from pf_backends.errors import Unsupported, failure
+from pf_backends.errors import Unreachable, Unsupported, failure
 from pf_backends.port import Backend
 from pf_fuse.staging.notes import Notes
 
@@ -58,17 +59,32 @@ class Renamer:
             self._move(source, target, copied)
         return copied
 
-    def clean(self) -> None:
-        """Goes on with what processes before have begun; what cannot be done now is left for the next one."""
-        for file, move in self._notes.left():
-            with suppress(OSError):
-                self._move(move.source, move.target, {})
-                file.unlink()
+    def left(self) -> Sequence[tuple[Path, Move]]:
+        """What processes before have begun, and the notes of it."""
+        return list(self._notes.left())
 
-    def _move(self, source: str, target: str, copied: dict[str, str]) -> None:
+    def go_on(
+        self, note: Path, move: Move, open_files: Collection[str], stepped: Callable[[], None]
+    ) -> Mapping[str, str]:
+        """As `folder`, with what was begun before. Unreachable leaves it begun; what else fails is the end of it."""
+        copied = dict.fromkeys(open_files, "")
+        try:
+            self._move(move.source, move.target, copied, stepped)
+        except Unreachable:
+            raise
+        except OSError:
+            note.unlink(missing_ok=True)
+            raise
+        note.unlink(missing_ok=True)
+        return copied
+
+    def _move(
+        self, source: str, target: str, copied: dict[str, str], stepped: Callable[[], None] = lambda: None
+    ) -> None:
         self._folder_at(target)
         for entries in self._pages(source):
             self._move_all(entries, source, target, copied)
+            stepped()
         with suppress(FileNotFoundError):
             self._backend.remove_folder(source)
 
@@ -105,7 +121,7 @@ class Renamer:
     def _copy_once(self, entry: Entry, target: str) -> None:
         with suppress(FileNotFoundError):
             there = self._backend.stat(target)
-            if there.size == entry.size and there.modified >= entry.modified:
+            if there.modified > entry.modified or (there.size, there.modified) == (entry.size, entry.modified):
                 return
         self._copy(entry.path, target)
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 from pf_backends.entries import Entry, Facts, Kind
 from pf_backends.errors import failure
-from pf_backends.paths import joined
+from pf_backends.paths import joined, parent
 from pf_backends.port import NO_FACTS, Backend
 from pf_fuse.operations import Answer, Caller, Changes, Kernel, Known
-from pf_fuse.staging.renaming import Renamer
+from pf_fuse.staging.renaming import Move, Renamer
 from pf_fuse.vfs.keeping import Keeping
 from pf_fuse.vfs.looking import Looking, text_of
 from pf_fuse.vfs.nodes import Node
@@ -91,11 +92,13 @@ class Changing:
         new_folder: int,
         new_name: bytes,
         flags: int,
+        *,
+        again: bool = False,
     ) -> Answer[None]:
         if flags & ~_NO_REPLACE:
             raise failure(errno.EINVAL, os.fsdecode(name), "names cannot be exchanged here")
         places = (self._nodes[folder], text_of(name), self._nodes[new_folder], text_of(new_name))
-        again = bool(self._kernel and self._kernel.again)
+        again = again or bool(self._kernel and self._kernel.again)
         return self._later(self._rename, *places, replace_it=not flags & _NO_REPLACE, again=again)
 
     def setattr(self, caller: Caller, node: int, changes: Changes) -> Answer[Known]:  # noqa: ARG002
@@ -179,11 +182,34 @@ class Changing:
             raise failure(errno.ENOTDIR, target, "there is something of this name that is no folder")
         if there:
             self._backend.remove_folder(target)
-        within = [each for each in _all_within(node) if each.entry.kind is Kind.FILE and (each.opens or each.staged)]
+        within = _used_within(node)
         with self._settling.resting(within):
             copied = self._renamer.folder(source, target, [each.path for each in within])
-            for each in within:
-                self._carry(each, target + each.path[len(source) :], copied.get(each.path, ""))
+            self._carry_all(within, source, target, copied)
+
+    def left(self) -> Sequence[tuple[Path, Move]]:
+        """Folders that processes before have begun to rename, and the notes of it."""
+        return self._renamer.left()
+
+    def go_on(self, note: Path, move: Move, stepped: Callable[[], None]) -> None:
+        """Renames wholly what a process before has begun to rename. Nobody changes anything there meanwhile. Blocks."""
+        with self._lock:
+            node = self._tree.at(move.source)
+            within = _used_within(node) if node else []
+        copied = self._renamer.go_on(note, move, [each.path for each in within], stepped)
+        self._carry_all(within, move.source, move.target, copied)
+        with self._lock:
+            above, new_folder = self._tree.at(parent(move.source)), self._tree.at(parent(move.target))
+            if node and above and new_folder:
+                self._moved(node, above, new_folder, move.target.rpartition("/")[2])
+            elif above:
+                self._tree.drop(above, move.source.rpartition("/")[2])
+            if new_folder:
+                self._tree.doubt(new_folder)
+
+    def _carry_all(self, within: Sequence[Node], source: str, target: str, copied: Mapping[str, str]) -> None:
+        for each in within:
+            self._carry(each, target + each.path[len(source) :], copied.get(each.path, ""))
 
     def _carry(self, node: Node, target: str, copied: str = "") -> None:
         """A file that is open goes on at another path, as far as it is known to have the same bytes there. Blocks.
@@ -217,8 +243,7 @@ class Changing:
         # What version a copy is, and of which time, the backend alone knows.
         for each in (node, *_all_within(node)):
             each.until = 0.0
-        if new_folder.listing:
-            new_folder.listing.until = 0.0
+        self._tree.doubt(new_folder)
 
     def _require_nothing(self, folder: Node, name: str) -> None:
         if self._tree.find(folder, name).entry:
@@ -244,6 +269,11 @@ class Changing:
         mode = changes.mode & 0o7777 if self._can.modes and changes.mode is not None else None
         times = self._can.modes or (node.staged and node.staged.dirty)
         return Facts(modified=changes.modified if times else None, mode=mode, owner=owner)
+
+
+def _used_within(folder: Node) -> Sequence[Node]:
+    """Files below a folder that are open, or written here."""
+    return [each for each in _all_within(folder) if each.entry.kind is Kind.FILE and (each.opens or each.staged)]
 
 
 def _all_within(node: Node) -> Sequence[Node]:

@@ -200,7 +200,7 @@ class Tree:
         """What comes after a thing in the order of its folder, as far as that is known without asking anybody."""
         folder, _, name = path.rpartition("/")
         with self.lock:
-            node = self._at(folder)
+            node = self.at(folder)
             listing = node.listing if node else None
             return listing.after(name, count) if listing else ()
 
@@ -222,6 +222,12 @@ class Tree:
             self.nodes.remove(node)
         self._note_absent(folder, name, now + self._freshness.absent)
 
+    def doubt(self, folder: Node) -> None:
+        """What is in it is asked for again. The caller holds the lock."""
+        folder.absent = None
+        if folder.listing:
+            folder.listing.until = 0.0
+
     def _now_changed(self, folder: Node, name: str) -> float:
         folder.changed = self._monotonic()
         if (amid := self._amid.get(folder.id)) is not None:
@@ -235,8 +241,8 @@ class Tree:
             folder.absent.pop(name, None)
         return folder.changed
 
-    def _at(self, path: str) -> Node | None:
-        """The node of a path, if there is one."""
+    def at(self, path: str) -> Node | None:
+        """The node of a path, if there is one. The caller holds the lock."""
         node: Node | None = self.nodes[TOP]
         for name in path.split("/") if path else ():
             node = self.nodes.child(node, name) if node else None

@@ -50,12 +50,18 @@ class Vfs:
         self.getxattr = extras.getxattr
         self.listxattr = extras.listxattr
 
-    def begin(self, kernel: Kernel) -> None:
+    def begin(self, kernel: Kernel, *, upload: bool = True) -> None:
+        """`upload`: what a mount before this one has left."""
         self._sessions.begin(kernel)
-        if self._written:
-            self._written.begin()
         if self._changed:
             self._changed.begin(kernel)
+        if upload:
+            self.upload_left()
+
+    def upload_left(self) -> None:
+        """Begins to upload what was written to a mount before this one."""
+        if self._written:
+            self._written.begin()
 
     def end(self) -> None:
         """What was written and not uploaded is uploaded now."""
@@ -107,9 +113,18 @@ class Vfs:
         return self._changing.rmdir(caller, folder, name)
 
     def rename(
-        self, caller: Caller, folder: int, name: bytes, new_folder: int, new_name: bytes, flags: int
+        self,
+        caller: Caller,
+        folder: int,
+        name: bytes,
+        new_folder: int,
+        new_name: bytes,
+        flags: int,
+        *,
+        again: bool = False,
     ) -> Answer[None]:
-        return self._changing.rename(caller, folder, name, new_folder, new_name, flags)
+        """`again`: a process before may have done it."""
+        return self._changing.rename(caller, folder, name, new_folder, new_name, flags, again=again)
 
     def create(self, caller: Caller, folder: int, name: bytes, mode: int, flags: int) -> Answer[tuple[Known, Opened]]:
         return self._writing.create(caller, folder, name, mode, flags)
