@@ -34,6 +34,9 @@ class Source(Protocol):
     def after(self, before: int, count: int) -> Sequence[tuple[Entry, int]]:
         """At most so many things, and how many come up to each. May block; none at the end."""
 
+    def ended(self) -> None:
+        """A reader was told that there is no more."""
+
 
 class Kept:
     """A list that is in memory; what was removed since is left out."""
@@ -41,6 +44,7 @@ class Kept:
     def __init__(self, listing: Listing) -> None:
         self.names = listing.names
         self.until = listing.until
+        self._listing = listing
         self._entries = listing.entries
 
     def at_hand(self, before: int) -> bool:  # noqa: ARG002 - all of it is
@@ -55,6 +59,9 @@ class Kept:
             if entry:
                 found.append((entry, before))
         return found
+
+    def ended(self) -> None:
+        self._listing.show(self.names)
 
 
 class Streamed:
@@ -85,6 +92,9 @@ class Streamed:
             first = before - self._starts[self._at][0]
             return [(entry, before + at) for at, entry in enumerate(islice(self._entries, first, first + count), 1)]
 
+    def ended(self) -> None:
+        return
+
     def _turn(self, page: int) -> None:
         start, rest = self._starts[page]
         self._entries, rest = self._list(rest)
@@ -102,8 +112,11 @@ class Folders:
         self._sources: dict[int, dict[int, Source]] = {}
         """The lists of each folder by their number."""
 
-    def open(self, node: Node) -> None:
+    def open(self, node: Node) -> bool:
+        """True if a reader has seen all of it, and that and what was told of each thing are still good."""
         self._opens[node.id] = self._opens.get(node.id, 0) + 1
+        listing = node.listing
+        return listing is not None and listing.is_shown and self._tree.good(listing)
 
     def close(self, node_id: int) -> None:
         self._opens[node_id] = self._opens.get(node_id, 1) - 1

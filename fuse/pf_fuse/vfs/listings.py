@@ -11,7 +11,7 @@ from pf_backends.entries import Entry
 class Listing:
     """All of what is in a folder, good until a time; what is changed here is changed in it too."""
 
-    __slots__ = ("_names", "doubted", "entries", "until")
+    __slots__ = ("_names", "_shown", "doubted", "entries", "until")
 
     def __init__(self, entries: Iterable[Entry], until: float) -> None:
         self.entries = {entry.name: entry for entry in entries}
@@ -20,6 +20,7 @@ class Listing:
         self.doubted = set[str]()
         """Names of which more must be asked: what is told of them here is not so any more."""
         self._names: Sequence[str] | None = None
+        self._shown: Sequence[str] | None = None
 
     @property
     def names(self) -> Sequence[str]:
@@ -27,6 +28,15 @@ class Listing:
         if self._names is None:
             self._names = sorted(self.entries)
         return self._names
+
+    def show(self, names: Sequence[str]) -> None:
+        """A reader has seen these to the end."""
+        self._shown = names
+
+    @property
+    def is_shown(self) -> bool:
+        """True if there is no other name since a reader has seen all."""
+        return self._shown is not None and self._shown is self._names
 
     def after(self, name: str, count: int) -> Sequence[Entry]:
         """The next things in order, as far as they were not removed since."""

@@ -81,8 +81,8 @@ class Looking:
 
     def opendir(self, caller: Caller, node: int) -> Answer[Opened]:  # noqa: ARG002
         with self._lock:
-            self._folders.open(self._nodes[node])
-        return Opened(Reach.CACHE_FOLDER)
+            seen = self._folders.open(self._nodes[node])
+        return Opened(Reach.CACHE_FOLDER | Reach.KEEP_CACHE if seen else Reach.CACHE_FOLDER)
 
     def readdir(self, node: int, place: int, count: int) -> Answer[Sequence[Named]]:
         with self._lock:
@@ -183,6 +183,8 @@ class Looking:
     def _named(self, folder: Node, found: tuple[int, Source], start: int, count: int) -> Sequence[Named]:
         number, source = found
         things = source.after(start, count)
+        if not things:
+            source.ended()
         if len(self._nodes) > self._most_nodes:
             return [Named(os.fsencode(entry.name), place(number, after), _UNTOLD) for entry, after in things]
         nodes = [self._tree.enter(folder, entry, source.until) for entry, _ in things]
