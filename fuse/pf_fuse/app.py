@@ -57,9 +57,11 @@ def hold(settings: MountSettings) -> None:
     if settings.metrics:
         # Whether it is free is better told now than found in the log.
         listen(parse_address(settings.metrics)).close()
+    clients = settings.clients
     holder = HolderSettings(
         place=str(settings.place),
-        socket=str(settings.state / _SOCKET),
+        socket=str(clients.socket if clients else settings.state / _SOCKET),
+        user=clients.user if clients else None,
         source=settings.source,
         read_only=not settings.writable,
         wanted=int(USUAL & ~_LOCKS),
@@ -68,7 +70,10 @@ def hold(settings: MountSettings) -> None:
     # What is loaded by now, each client has too: none of it needs to be looked through again.
     gc.collect()
     gc.freeze()
-    Holder(holder, partial(serve, settings)).run()
+    keeping = Holder(holder, None if clients else partial(serve, settings))
+    if clients:
+        _say_ready()
+    keeping.run()
 
 
 def serve(settings: MountSettings) -> None:
@@ -91,9 +96,7 @@ def serve(settings: MountSettings) -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_GARBAGE)
-    with suppress(OSError):
-        # Whoever waited for the first one may be gone when this is not the first.
-        os.write(sys.stdout.fileno(), READY)
+    _say_ready()
     logging.getLogger(__name__).info("serving %s at %s", backend.address, settings.place)
     try:
         transport.serve(held.resumed)
@@ -101,6 +104,12 @@ def serve(settings: MountSettings) -> None:
         control.end()
     # Not after a fault: then another process serves the mount.
     held.holder.ended()
+
+
+def _say_ready() -> None:
+    """Whoever waited for the first one may be gone when this is not the first."""
+    with suppress(OSError):
+        os.write(sys.stdout.fileno(), READY)
 
 
 def _serve_metrics(settings: MountSettings, telling: Callable[[], Mapping[str, Any]]) -> None:

@@ -114,6 +114,15 @@ class QuotaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     files: int | None = None
 
 
+class ClientsSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Clients that come by themselves, as where they are pods."""
+
+    socket: Path
+    """Where they come."""
+    user: int
+    """Who may come, beside root."""
+
+
 class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """One mount."""
 
@@ -157,6 +166,8 @@ class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     """What `df` shows."""
     renewal: RenewalSettings | None = None
     """Where keys come from when those of `properties` have expired; None: from nowhere."""
+    clients: ClientsSettings | None = None
+    """Who serves the mount; None: this program does."""
     metrics: str = ""
     """``[HOST:]PORT`` at which Prometheus may ask; empty: nowhere."""
 

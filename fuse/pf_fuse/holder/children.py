@@ -45,6 +45,11 @@ class Child:
         self.due: float | None = 0.0 if begin else None
         """When one is to be started, by `time.monotonic`; None if that is not to be."""
 
+    @property
+    def process(self) -> int:
+        """Who serves; 0 if nobody does."""
+        return self._process
+
     def needed(self) -> None:
         """One that was not started here is gone."""
         if self._begin and not self._process and self.due is None:
@@ -64,11 +69,14 @@ class Child:
             return None
         return os.pidfd_open(self._process)
 
-    def reap(self) -> None:
-        if self._process:
-            status = self._wait()
-            log.warning("the client ended with status %d after %.1f s", status, time.monotonic() - self._begun)
-            self._dead()
+    def reap(self) -> int | None:
+        """How it ended; None if there was none."""
+        if not self._process:
+            return None
+        status = self._wait()
+        log.warning("the client ended with status %d after %.1f s", status, time.monotonic() - self._begun)
+        self._dead()
+        return status
 
     def stop(self, patience: float) -> None:
         """It is not started again; who does not end by itself is asked to, and then killed."""

@@ -330,7 +330,8 @@ def listen(path: str, user: int | None) -> socket.socket:
     finally:
         os.umask(before)
     if user is not None:
-        os.chown(path, user, -1)
+        # The folder may be this user's, who might have put something else there.
+        os.chown(path, user, -1, follow_symlinks=False)
     listener.listen(WAITING)
     return listener
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -65,6 +66,27 @@ class NodeSettings:
     allowed: AllowedSettings = field(default_factory=AllowedSettings)
 
 
+class Run(StrEnum):
+    """How clients of mounts run."""
+
+    PODS = "pods"
+    PROCESSES = "processes"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientsSettings:
+    """Who serves mounts."""
+
+    run: Run = Run.PROCESSES
+    """``processes`` of the holder, with its rights, or ``pods`` without rights, which come by themselves."""
+    user: Annotated[int, Between(1, (1 << 32) - 2)] = 10001
+    """As whom pods run."""
+    folder: Path = Path("/run/paddleflow-csi/clients")
+    """Where pods come, and are told what to serve. It must be in memory, and they must see it at the same path."""
+    states: Path = Path("/var/lib/kubelet/plugins/csi.paddleflow.org/clients")
+    """What pods must know of their mounts, and what was written and not uploaded. They must see it at the same path."""
+
+
 @dataclass(frozen=True, slots=True)
 class HolderSettings:
     """All settings of `pf-csi holder`."""
@@ -87,3 +109,4 @@ class HolderSettings:
     """How often it is looked whether volumes that are mounted were made larger."""
     log_level: Level = Level.INFO
     """From which level on lines stand in the log."""
+    clients: ClientsSettings = field(default_factory=ClientsSettings)

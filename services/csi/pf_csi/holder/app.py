@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
 from importlib.metadata import version
+from pathlib import Path
+from typing import Any
 
+from pf_csi.holder.door import SOCKET, Door, listening_for
 from pf_csi.holder.places import Folders
+from pf_csi.holder.pods import PodClients, give
 from pf_csi.holder.processes import Cache, LocalProcesses
 from pf_csi.holder.reaping import adopt_orphans, reap
 from pf_csi.holder.server import HolderServer
 from pf_csi.holder.supervisor import Patience, Supervisor
-from pf_csi.settings import HolderSettings
+from pf_csi.settings import HolderSettings, Run
 from pf_csi.sockets import listening, remove
 from pf_kit.lifecycle import Program, Stop
 from pf_kit.start import CannotStart
@@ -30,20 +36,22 @@ async def main(settings: HolderSettings, stop: Stop) -> None:
         listener = listening(settings.socket)
     except OSError as error:
         raise CannotStart(f"cannot listen at {settings.socket}: {error.strerror}") from error
-    supervisor = _supervisor(settings)
-    # Who asks before all is found that is there waits, and nothing is begun twice.
-    await supervisor.find()
-    server = await HolderServer(supervisor).serve(listener)
-    loops = [asyncio.ensure_future(reap()), asyncio.ensure_future(_refresh(supervisor, settings.sizes_seconds))]
-    stop.serving = True
-    try:
+    async with AsyncExitStack() as stack:
+        stack.callback(remove, settings.socket)
+        supervisor = await _supervisor(settings, stack)
+        stack.callback(supervisor.close)
+        # Who asks before all is found that is there waits, and nothing is begun twice.
+        await supervisor.find()
+        server = await HolderServer(supervisor).serve(listener)
+        stack.callback(server.close)
+        _while_it_lives(stack, reap())
+        _while_it_lives(stack, _refresh(supervisor, settings.sizes_seconds))
+        stop.serving = True
         await stop.asked.wait()
-    finally:
-        for loop in loops:
-            loop.cancel()
-        server.close()
-        supervisor.close()
-        remove(settings.socket)
+
+
+def _while_it_lives(stack: AsyncExitStack, work: Coroutine[Any, Any, None]) -> None:
+    stack.callback(asyncio.ensure_future(work).cancel)
 
 
 async def _refresh(supervisor: Supervisor, every: float) -> None:
@@ -56,10 +64,25 @@ async def _refresh(supervisor: Supervisor, every: float) -> None:
 PROGRAM = Program("csi holder", VERSION, "PF_CSI_HOLDER", HolderSettings, main)
 
 
-def _supervisor(settings: HolderSettings) -> Supervisor:
-    folders = Folders(settings.mounts, settings.secrets)
+async def _supervisor(settings: HolderSettings, stack: AsyncExitStack) -> Supervisor:
+    pods = settings.clients.run is Run.PODS
+    folders = Folders(settings.mounts, settings.secrets, settings.clients.states if pods else None)
     cache = Cache(settings.cache, settings.cache_gib << 30 or None)
-    clients = LocalProcesses(folders, cache, settings.ready_seconds + _MORE)
+    user = settings.clients.user if pods else None
+    processes = LocalProcesses(folders, cache, settings.ready_seconds + _MORE, user)
+    clients = await _pods(settings, folders, processes, stack) if pods else processes
     workers = ThreadPoolExecutor(_WORKERS, "mounts")
     patience = Patience(settings.ready_seconds, settings.uploaded_seconds)
     return Supervisor(clients, lambda key: str(folders.of(key).at), workers, patience)
+
+
+async def _pods(
+    settings: HolderSettings, folders: Folders, keepers: LocalProcesses, stack: AsyncExitStack
+) -> PodClients:
+    user, folder = settings.clients.user, settings.clients.folder
+    for cache in settings.cache:
+        give(Path(cache), user)
+    door = Door(user)
+    server = await door.serve(listening_for(folder / SOCKET, user))
+    stack.callback(server.close)
+    return PodClients(folders, keepers, door, folder, user)

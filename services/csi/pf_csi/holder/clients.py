@@ -38,10 +38,10 @@ class Clients(Protocol):
     def unmount(self, key: str) -> None:
         """Takes the mount off its place. Whoever serves it finishes, and ends."""
 
-    def end(self, key: str, waited: float) -> None:
+    def end(self, key: str, waited: float) -> object:
         """Whoever serves it and hangs is ended; who is uploading is not. It was unmounted so many seconds ago."""
 
-    def abort(self, key: str) -> None:
+    def abort(self, key: str) -> object:
         """Whoever begins to serve it, and does not serve it yet, is ended."""
 
     def clear(self, key: str) -> bool:

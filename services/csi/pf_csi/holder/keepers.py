@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import socket
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,16 +27,19 @@ class Keeper:
     process: int
     ended: int
 
+    def is_gone(self) -> bool:
+        return bool(select.select([self.ended], [], [], 0)[0])
+
     def close(self) -> None:
         os.close(self.ended)
 
 
-def keeper_of(state: Path) -> Keeper | None:
+def keeper_of(folder: KeyFolder) -> Keeper | None:
     """The process that keeps a mount, as its socket tells."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
         probe.settimeout(_ANSWERS_WITHIN)
         try:
-            with address(state / HOLDER) as short:
+            with address(folder.served / HOLDER) as short:
                 probe.connect(short)
             process = peer_of(probe).process
             return Keeper(process, os.pidfd_open(process))
@@ -50,7 +54,7 @@ def is_served(folder: KeyFolder) -> bool:
 
 def answers(folder: KeyFolder) -> bool:
     try:
-        ask_whoever_serves(folder.state, folder.at, "stats", patience=_ANSWERS_WITHIN)
+        ask_whoever_serves(folder.served, folder.at, "stats", patience=_ANSWERS_WITHIN)
     except (NotMounted, SlowToAnswer, Unanswered, OSError):
         return False
     return True
@@ -59,7 +63,7 @@ def answers(folder: KeyFolder) -> bool:
 def hangs(folder: KeyFolder) -> bool:
     """Somebody is there, and says nothing."""
     try:
-        ask_whoever_serves(folder.state, folder.at, "stats", patience=_ANSWERS_WITHIN)
+        ask_whoever_serves(folder.served, folder.at, "stats", patience=_ANSWERS_WITHIN)
     except SlowToAnswer:
         return True
     except (NotMounted, Unanswered, OSError):

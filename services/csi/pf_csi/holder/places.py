@@ -25,6 +25,8 @@ class KeyFolder:
     path: Path
     secret: Path
     """A file in memory that nobody else may read: what the client is told, and what opens the storage."""
+    client: Path | None = None
+    """The folder of a client that has no rights here; None: the one who keeps the mount serves it, too."""
 
     @property
     def at(self) -> Path:
@@ -34,6 +36,11 @@ class KeyFolder:
     @property
     def state(self) -> Path:
         return self.path / "state"
+
+    @property
+    def served(self) -> Path:
+        """What whoever serves the mount keeps, and where it can be asked."""
+        return self.client or self.state
 
     def make(self) -> None:
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -70,9 +77,10 @@ class KeyFolder:
     def remove(self) -> bool:
         """False if something is left that could not be uploaded: then it stays for whoever mounts it next."""
         self.forget()
-        if any(any(folder.iterdir()) for name in _LEFT if (folder := self.state / name).is_dir()):
+        if any(any(folder.iterdir()) for name in _LEFT if (folder := self.served / name).is_dir()):
             return False
         shutil.rmtree(self.state, ignore_errors=True)
+        shutil.rmtree(self.served, ignore_errors=True)
         self.at.rmdir()
         self.path.rmdir()
         return True
@@ -84,11 +92,14 @@ class Folders:
 
     root: Path
     secrets: Path
+    clients: Path | None = None
+    """Where clients have their folders; None: in that of their mount."""
 
     def of(self, key: str) -> KeyFolder:
         if not _KEY.fullmatch(key):
             raise ValueError("this is no key")
-        return KeyFolder(self.root / key, self.secrets / f"{key}.json")
+        client = self.clients / key if self.clients else None
+        return KeyFolder(self.root / key, self.secrets / f"{key}.json", client)
 
     def all(self) -> Iterator[str]:
         """Keys of which something is there."""

@@ -23,7 +23,7 @@ from paddleflow.mounted import NotMounted, SlowToAnswer, Unanswered, ask_whoever
 from paddleflow.mountinfo import read_mounts
 from paddleflow.mounting import LOG, CannotMount, start
 from pf_csi.holder.diagnosing import diagnosed
-from pf_csi.holder.keepers import Keeper, answers, hangs, is_served, keeper_of, take_off
+from pf_csi.holder.keepers import HOLDER, Keeper, answers, hangs, is_served, keeper_of, take_off
 from pf_csi.holder.places import Folders, KeyFolder
 from pf_csi.holder.quotas import recorded_quota
 
@@ -47,17 +47,19 @@ class Cache:
 class LocalProcesses:
     """Fulfils `Clients`."""
 
-    def __init__(self, folders: Folders, cache: Cache, patience: float) -> None:
+    def __init__(self, folders: Folders, cache: Cache, patience: float, user: int | None = None) -> None:
         self._folders = folders
         self._cache = cache
-        self._patience = patience
+        self.patience = patience
         """Seconds in which a client is ready, or has failed."""
+        self._user = user
+        """Of clients that come by themselves; None: processes that are begun here serve what they keep."""
 
     def begin(self, key: str, mount: Mapping[str, Any]) -> Keeper:
         folder = self._folders.of(key)
         folder.make()
         folder.remember(mount)
-        keeper = keeper_of(folder.state)
+        keeper = keeper_of(folder)
         if keeper is not None:
             # Two must not keep one mount.
             return keeper
@@ -66,7 +68,7 @@ class LocalProcesses:
         return self._started(folder, mount)
 
     def found(self, key: str) -> Keeper | None:
-        return keeper_of(self._folders.of(key).state)
+        return keeper_of(self._folders.of(key))
 
     def renew(self, key: str, properties: Mapping[str, str]) -> None:
         folder = self._folders.of(key)
@@ -79,21 +81,27 @@ class LocalProcesses:
         if mount is not None and mount.get("record"):
             size = recorded_quota(mount)
             with suppress(NotMounted, SlowToAnswer, Unanswered):
-                ask_whoever_serves(folder.state, folder.at, "quota", bytes=size, files=None)
+                ask_whoever_serves(folder.served, folder.at, "quota", bytes=size, files=None)
 
     def unmount(self, key: str) -> None:
         take_off(self._folders.of(key).at)
 
-    def end(self, key: str, waited: float) -> None:
+    def end(self, key: str, waited: float) -> bool:
+        """True if it was killed."""
         folder = self._folders.of(key)
-        if hangs(folder) or (waited > _WITHOUT_A_WORD and not answers(folder)):
-            logger.warning("a client that does not answer is killed", extra={"key": key})
-            _kill(folder)
+        if not hangs(folder) and (waited <= _WITHOUT_A_WORD or answers(folder)):
+            return False
+        logger.warning("a client that does not answer is killed", extra={"key": key})
+        _kill(folder)
+        return True
 
-    def abort(self, key: str) -> None:
+    def abort(self, key: str) -> bool:
+        """True if it was killed."""
         folder = self._folders.of(key)
-        if not answers(folder):
-            _kill(folder)
+        if answers(folder):
+            return False
+        _kill(folder)
+        return True
 
     def clear(self, key: str) -> bool:
         try:
@@ -106,7 +114,7 @@ class LocalProcesses:
 
     def _started(self, folder: KeyFolder, mount: Mapping[str, Any]) -> Keeper:
         """One that takes up a mount which is served says nothing, but can be seen."""
-        started = _apart(partial(start, self._settings(folder, mount), os.environ, patience=self._patience))
+        started = _apart(partial(start, self._kept_with(folder, mount), os.environ, patience=self.patience))
         if (keeper := _seen(folder, started)) is not None:
             return keeper
         try:
@@ -114,12 +122,19 @@ class LocalProcesses:
         except CannotMount as problem:
             _kill(folder)
             raise diagnosed(mount, problem.message) from None
-        keeper = keeper_of(folder.state)
+        keeper = keeper_of(folder)
         if keeper is None:
             raise diagnosed(mount, "whoever serves the mount ended at once")
         return keeper
 
-    def _settings(self, folder: KeyFolder, mount: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _kept_with(self, folder: KeyFolder, mount: Mapping[str, Any]) -> Mapping[str, Any]:
+        settings = self.settings(folder, mount)
+        if self._user is None:
+            return settings
+        clients = {"socket": str(folder.served / HOLDER), "user": self._user}
+        return {**settings, "clients": clients}
+
+    def settings(self, folder: KeyFolder, mount: Mapping[str, Any]) -> Mapping[str, Any]:
         sizes = [size for size in (self._cache.size, mount.get("cacheSize")) if size]
         told = {name: value for name, value in mount.items() if name not in _OURS}
         most = recorded_quota(mount) or mount.get("size")
@@ -137,7 +152,7 @@ def _seen(folder: KeyFolder, started: Future[None]) -> Keeper | None:
     """Whoever takes up a mount that is served; None if it is made anew, which is told."""
     there = read_mounts().top(str(folder.at)) is not None
     while not started.done():
-        keeper = keeper_of(folder.state) if there else None
+        keeper = keeper_of(folder) if there else None
         if keeper is not None:
             return keeper
         time.sleep(_LOOK)
