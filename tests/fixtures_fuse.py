@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
+from support.fuse_holders import Holding, hold
 from support.fuse_mounts import MirrorMount, begin, detach, detach_below, missing
 from support.servers import short_folder
 
 MirrorMounts = Callable[..., MirrorMount]
+Holdings = Callable[..., Holding]
+SETTLED = 0.1
 
 
 @pytest.fixture
@@ -43,6 +46,23 @@ def mirror_mounts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MirrorMo
         detach(mount.place)
     for mount in begun:
         mount.end()
+
+
+@pytest.fixture
+def holdings(tmp_path: Path) -> Iterator[Holdings]:
+    """Holders of mirrors of a folder."""
+    if missing():
+        pytest.skip(missing())
+    begun: list[Holding] = []
+
+    def make(**how: Any) -> Holding:
+        begun.append(hold(tmp_path, **({"settled": SETTLED} | how)))
+        return begun[-1]
+
+    yield make
+    for holding in begun:
+        holding.end()
+        detach(holding.place)
 
 
 WAYS: dict[str, dict[str, Any]] = {

@@ -6,7 +6,6 @@ import errno
 import hashlib
 import os
 import random
-import resource
 import signal
 import socket
 import stat
@@ -14,45 +13,25 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from fixtures_fuse import SETTLED, Holdings
 from paddleflow.mountinfo import read_mounts
 from pf_fuse.holder.client import HolderGone, take
 from pf_fuse.holder.messages import Adopt, Come, Welcome, receive, send
-from support.fuse_holders import Holding, hold
-from support.fuse_mounts import detach, missing
+from support.fuse_holders import Holding
+from support.fuse_mounts import detach
 from support.waiting import until
 
 MIB = 1 << 20
 KILLS = 20
 CRASH_KILLS = 100
-SETTLED = 0.1
 MORE = 0.5
 """Seconds that a reader may wait beside those in which the next client starts."""
-
-Holdings = Callable[..., Holding]
-
-
-@pytest.fixture
-def holdings(tmp_path: Path) -> Iterator[Holdings]:
-    if missing():
-        pytest.skip(missing())
-    begun: list[Holding] = []
-
-    def make(**how: Any) -> Holding:
-        begun.append(hold(tmp_path, **({"settled": SETTLED} | how)))
-        return begun[-1]
-
-    yield make
-    for holding in begun:
-        holding.end()
-        detach(holding.place)
 
 
 class Reader(threading.Thread):
@@ -281,29 +260,6 @@ def test_a_client_that_comes_is_served_by_when_the_other_yields(holdings: Holdin
     finally:
         other.kill()
         other.wait()
-
-
-def test_who_comes_when_no_more_files_can_be_open_is_turned_away_and_the_mount_stays(
-    holdings: Holdings, tmp_path: Path
-) -> None:
-    holding = holdings()
-    holding.served(1)
-    (holding.root / "file").write_bytes(b"some")
-    pid = holding.process.pid
-    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-    used = {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
-    first_free = next(number for number in count() if number not in used)
-    resource.prlimit(pid, resource.RLIMIT_NOFILE, (first_free, before[1]))
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
-        peer.connect(str(tmp_path / "socket"))
-        peer.settimeout(10)
-        assert peer.recv(64) == b""
-    holding.says("a client is turned away: Too many open files")
-    assert (holding.place / "file").read_bytes() == b"some"
-    resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
-    holding.kill_client()
-    assert holding.served(2).resumed
-    assert (holding.place / "file").read_bytes() == b"some"
 
 
 def test_nobody_is_there_where_there_is_no_holder(tmp_path: Path) -> None:

@@ -17,6 +17,9 @@ from pf_fuse.kernel.features import Agreement, Feature
 
 log = logging.getLogger(__name__)
 
+_SPEAKS_WITHIN = 1.0
+"""Seconds. Who comes with a mount says so at once, and others wait."""
+
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
@@ -43,7 +46,7 @@ def adopt(listener: socket.socket, patience: float) -> Adopted | None:
 
 
 def _adopted(client: socket.socket, deadline: float) -> Adopted | None:
-    client.settimeout(max(0.01, deadline - time.monotonic()))
+    client.settimeout(min(_SPEAKS_WITHIN, max(0.01, deadline - time.monotonic())))
     try:
         message, device = receive(client)
     except (TimeoutError, Misunderstood):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import select
 import signal
 import time
 from collections.abc import Callable
@@ -15,6 +14,8 @@ log = logging.getLogger(__name__)
 Begin = Callable[[], int]
 """Starts a client; its process. OSError if it cannot be started."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+_LOOK = 0.01
+"""Seconds between two looks whether it has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,43 +56,47 @@ class Child:
         if self._begin and not self._process and self.due is None:
             self.due = time.monotonic()
 
-    def start(self) -> int | None:
-        """A descriptor that says when it is dead; None if it could not be started."""
+    def start(self) -> None:
         self.due = None
         self._begun = time.monotonic()
         if self._begin is None:
-            return None
+            return
         try:
             self._process = self._begin()
         except OSError as failure:
             log.warning("the client cannot be started: %s", failure)
             self._dead()
-            return None
-        return os.pidfd_open(self._process)
 
     def reap(self) -> int | None:
-        """How it ended; None if there was none."""
-        if not self._process:
-            return None
-        status = self._wait()
-        log.warning("the client ended with status %d after %.1f s", status, time.monotonic() - self._begun)
-        self._dead()
+        """How it ended; None if it has not, or there was none."""
+        status = self._ended()
+        if status is not None:
+            log.warning("the client ended with status %d after %.1f s", status, time.monotonic() - self._begun)
+            self._dead()
         return status
 
     def stop(self, patience: float) -> None:
         """It is not started again; who does not end by itself is asked to, and then killed."""
         self.due = None
-        if not self._process:
-            return
-        dead = os.pidfd_open(self._process)
         for insist in (signal.SIGTERM, signal.SIGKILL):
-            if not select.select([dead], [], [], patience)[0]:
+            if self._process and not self._ends(patience):
                 os.kill(self._process, insist)
-        os.close(dead)
-        self._wait()
+        while self._process:
+            self._ends(patience)
 
-    def _wait(self) -> int:
-        _, status = os.waitpid(self._process, 0)
+    def _ends(self, patience: float) -> bool:
+        deadline = time.monotonic() + patience
+        while self._process and self._ended() is None:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_LOOK)
+        return True
+
+    def _ended(self) -> int | None:
+        """With which status; None if it is alive, or there is none."""
+        found, status = os.waitpid(self._process, os.WNOHANG) if self._process else (0, 0)
+        if not found:
+            return None
         self._process = 0
         return os.waitstatus_to_exitcode(status)
 

@@ -35,6 +35,7 @@ from pf_fuse.holder.messages import (
     receive,
     send,
 )
+from pf_fuse.holder.newcomers import Newcomers
 from pf_fuse.holder.registered import RegisteredFiles
 from pf_fuse.holder.settings import HolderSettings
 from pf_fuse.holder.starting import fork, run
@@ -66,6 +67,7 @@ class Holder:
         self._woken = socket.socketpair()
         """By signals: one end is read, the other is written to."""
         self._client: socket.socket | None = None
+        self._newcomers = Newcomers(settings.listens)
         self._next: socket.socket | None = None
         """Who serves as soon as the client is gone."""
         self._spare = _spare()
@@ -92,6 +94,10 @@ class Holder:
                 self._start_child()
                 for key, _ in self._selector.select(self._pause()):
                     key.data()
+                for newcomer in self._newcomers.late():
+                    log.warning("somebody who says nothing is let go")
+                    self._selector.unregister(newcomer)
+                    newcomer.close()
                 self._look()
         finally:
             self._close()
@@ -163,6 +169,7 @@ class Holder:
         user = peer_user(client)
         if user in {0, os.geteuid(), self._settings.user}:
             self._selector.register(client, selectors.EVENT_READ, partial(self._hear_first, client))
+            self._newcomers.come(client)
         else:
             log.warning("a client of user %d is turned away", user)
             client.close()
@@ -179,6 +186,7 @@ class Holder:
     def _hear_first(self, client: socket.socket) -> None:
         """Whoever comes with a mount serves another one than this, which was detached from its place."""
         self._selector.unregister(client)
+        self._newcomers.heard(client)
         message, descriptor = self._receive(client)
         if descriptor is not None:
             os.close(descriptor)
@@ -286,38 +294,39 @@ class Holder:
     def _pause(self) -> float | None:
         """A client says when the mount is gone; without one somebody has to look."""
         due = self._child.due
-        pause = LOOK if due is None else min(LOOK, max(0.0, due - time.monotonic()))
-        return pause if due is not None or self._client is None else None
+        pauses = [self._newcomers.pause, None if due is None else max(0.0, due - time.monotonic())]
+        pauses += [LOOK] if due is not None or self._client is None else []
+        return min((each for each in pauses if each is not None), default=None)
 
     def _look(self) -> None:
-        if self._client is None and read_mounts().top(str(self._settings.path)) is None:
-            self._ended = True
+        try:
+            gone = self._client is None and read_mounts().top(str(self._settings.path)) is None
+        except OSError as failure:
+            log.warning("what is mounted cannot be looked at: %s", failure.strerror)
+            return
+        self._ended |= gone
 
     def _start_child(self) -> None:
         due = self._child.due
         if self._ending:
             return
         if due is not None and due <= time.monotonic():
-            dead = self._child.start()
-            if dead is not None:
-                self._selector.register(dead, selectors.EVENT_READ, partial(self._reap, dead))
-
-    def _reap(self, dead: int) -> None:
-        self._selector.unregister(dead)
-        os.close(dead)
-        self._child.reap()
+            self._child.start()
 
     def _wake_on_signals(self) -> None:
         reader, writer = self._woken
         writer.setblocking(False)
         signal.set_wakeup_fd(writer.fileno())
-        for number in (signal.SIGTERM, signal.SIGINT):
+        # That a child is dead is told by a signal: it takes no descriptor, of which there may be none.
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
             signal.signal(number, lambda _number, _frame: None)
         self._selector.register(reader, selectors.EVENT_READ, partial(self._signalled, reader))
 
     def _signalled(self, reader: socket.socket) -> None:
-        reader.recv(64)
-        self._end()
+        numbers = set(reader.recv(64))
+        self._child.reap()
+        if numbers - {signal.SIGCHLD}:
+            self._end()
 
 
 def listen(path: str, user: int | None) -> socket.socket:

@@ -24,6 +24,8 @@ class HolderSettings:
     """Seconds after which a client did not die of how it was started, and is replaced at once if it dies."""
     patience: float = 10.0
     """Seconds in which a client may come that serves the mount of an earlier holder; then it is mounted anew."""
+    listens: float = 10.0
+    """Seconds in which whoever comes says what for."""
     user: int | None = None
     """Who may serve beside root and the user of the holder."""
     source: str = "paddleflow"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 SOCKET_VARIABLE = "PF_FUSE_HOLDER"
 """In the environment of a client that is a program: the path of the holder's socket."""
-_OWN_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_OWN_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
 _IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)
 """By Python, and by no other program."""
 

@@ -111,19 +111,10 @@ class StandingBy:
             # The mount is gone.
             self._done = True
             return
-        dead = self._child.start()
-        if dead is not None:
-            self._selector.register(dead, selectors.EVENT_READ, partial(self._reap, dead))
-
-    def _reap(self, dead: int) -> None:
-        self._selector.unregister(dead)
-        os.close(dead)
-        self._done = self._child.reap() in {0, SUPERSEDED}
-        self._bury()
+        self._child.start()
 
     def _let_go(self) -> None:
         """Closes what is not of the client. What is looked at is not changed: both would look at less."""
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         if self._door is not None:
             self._door.close()
         for end in self._woken:
@@ -150,6 +141,7 @@ class StandingBy:
     def _signalled(self) -> None:
         numbers = self._woken[0].recv(64)
         if signal.SIGCHLD in numbers:
+            self._done |= self._child.reap() in {0, SUPERSEDED}
             self._bury()
         if signal.SIGTERM in numbers or signal.SIGINT in numbers:
             self._leave()

@@ -1,0 +1,76 @@
+"""Whoever keeps a mount bears that no more files can be open, and callers that say nothing."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import socket
+import time
+from itertools import count
+from pathlib import Path
+
+from fixtures_fuse import Holdings
+from pf_fuse.holder.client import take
+from pf_fuse.holder.newcomers import NEWCOMERS
+
+
+def test_who_comes_when_no_more_files_can_be_open_is_turned_away_and_the_mount_stays(
+    holdings: Holdings, tmp_path: Path
+) -> None:
+    holding = holdings()
+    holding.served(1)
+    (holding.root / "file").write_bytes(b"some")
+    pid = holding.process.pid
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    used = {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
+    first_free = next(number for number in count() if number not in used)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (first_free, before[1]))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
+        peer.connect(str(tmp_path / "socket"))
+        peer.settimeout(10)
+        assert peer.recv(64) == b""
+    holding.says("a client is turned away: Too many open files")
+    assert (holding.place / "file").read_bytes() == b"some"
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+    holding.kill_client()
+    assert holding.served(2).resumed
+    assert (holding.place / "file").read_bytes() == b"some"
+
+
+def test_a_client_that_dies_when_no_more_files_can_be_open_is_replaced_once_they_can(holdings: Holdings) -> None:
+    holding = holdings()
+    client = holding.served(1)
+    (holding.root / "file").write_bytes(b"some")
+    pid = holding.process.pid
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, before[1]))
+    os.kill(client.pid, signal.SIGKILL)
+    holding.says("what is mounted cannot be looked at")
+    assert holding.process.poll() is None
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+    assert holding.served(2).resumed
+    assert (holding.place / "file").read_bytes() == b"some"
+
+
+def test_who_comes_and_says_nothing_is_let_go(holdings: Holdings, tmp_path: Path) -> None:
+    """The first of many at once, and one who is alone after a while."""
+    holding = holdings(command=[], listens=0.5)
+    until_there = time.monotonic() + 10
+    while not (tmp_path / "socket").exists() and time.monotonic() < until_there:
+        time.sleep(0.005)
+    silent = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(NEWCOMERS + 1)]
+    try:
+        begun = time.monotonic()
+        for peer in silent:
+            peer.connect(str(tmp_path / "socket"))
+            peer.settimeout(10)
+        assert silent[0].recv(64) == b""
+        assert time.monotonic() - begun < 0.5
+        assert silent[-1].recv(64) == b""
+        assert time.monotonic() - begun > 0.4
+    finally:
+        for peer in silent:
+            peer.close()
+    assert not take(str(tmp_path / "socket")).resumed
+    assert holding.process.poll() is None
