@@ -12,7 +12,18 @@ from paddleflow.mountinfo import KIND, Mount, Mounts
 from pf_csi.held import Held, State
 from pf_csi.node.domain import Entry
 from pf_csi.node.recalling import bound
-from pf_csi.node.reconciling import Forget, Peel, Rebind, RebindWithin, Recall, Release, Step, steps, subpaths_of
+from pf_csi.node.reconciling import (
+    MOST_LAYERS,
+    Forget,
+    Peel,
+    Rebind,
+    RebindWithin,
+    Recall,
+    Release,
+    Step,
+    steps,
+    subpaths_of,
+)
 
 PODS = "/k/pods/"
 POD = f"{PODS}p"
@@ -45,8 +56,9 @@ def test_a_mount_that_was_made_anew_is_bound_over_the_old_one() -> None:
     assert wanted([mount(AT), mount(TARGET, OLD)]) == [Rebind(ENTRY, AT)]
 
 
-def test_layers_do_not_grow_and_the_first_one_stays() -> None:
-    layers = [mount(TARGET, OLD), mount(TARGET, "0:7")]
+def test_layers_that_containers_were_started_with_stay_but_for_too_many() -> None:
+    layers = [mount(TARGET, f"0:{number}") for number in range(10, 10 + MOST_LAYERS)]
+    assert wanted([mount(AT), *layers[:-1]]) == [Rebind(ENTRY, AT)]
     assert wanted([mount(AT), *layers]) == [Peel(TARGET), Rebind(ENTRY, AT)]
 
 
@@ -110,7 +122,7 @@ def test_what_is_recalled_is_as_the_kernel_and_the_kubelet_say() -> None:
 DEVICES = st.sampled_from([OLD, NEW, "0:7"])
 
 
-@given(layers=st.lists(DEVICES, max_size=4), source=DEVICES)
+@given(layers=st.lists(DEVICES, max_size=MOST_LAYERS + 2), source=DEVICES)
 def test_after_the_steps_nothing_is_left_to_do(layers: list[str], source: str) -> None:
     """Applied to the list of mounts, they lead to what was published, and the first layer is never taken off."""
     mounts = [mount(AT, source), *(mount(TARGET, device) for device in layers)]

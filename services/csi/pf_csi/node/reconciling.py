@@ -10,8 +10,9 @@ from pf_csi.held import Held, State
 from pf_csi.node.domain import Entry
 from pf_csi.node.recalling import SUBPATHS, bound
 
-MOST_LAYERS = 2
-"""At a target. Those below are dead; but to take off all of them would take a program's folder away for good."""
+MOST_LAYERS = 32
+"""At a target. Those below are dead; but a container has only the one that it was started with, and sees what is bound
+over that as long as it is there."""
 _AT_REST = (State.READY, State.FAILED, State.LOST)
 _MOUNT = "mount"
 
