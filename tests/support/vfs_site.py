@@ -152,9 +152,10 @@ class Site:
         read_only: bool = False,
         resumed: bool = True,
         quota: Quota | None = None,
+        workers: int = 8,
     ) -> None:
         names = count()
-        self.workers = ThreadPoolExecutor(8)
+        self.workers = ThreadPoolExecutor(workers)
         senders = ThreadPoolExecutor(4)
         new_name = lambda: f"{os.getpid()}-{id(self)}-{next(names)}"  # noqa: E731
         stage = Stage(folder / "stage", new_name)

@@ -95,7 +95,7 @@ class Looking:
             else:
                 answer = self._later(self._read_folder, known, place, count)
         for each in ahead:
-            self._later(self._tree.list, each)
+            self._later(self._list_ahead, each)
         return answer
 
     def releasedir(self, node: int) -> None:
@@ -165,6 +165,13 @@ class Looking:
 
         coming.found.add_done_callback(came)
         return answer
+
+    def _list_ahead(self, folder: Node) -> None:
+        try:
+            self._tree.list(folder)
+        finally:
+            with self._lock:
+                self._walks.ended()
 
     def _refreshed(self, node: Node) -> Known:
         self._tree.refresh(node)

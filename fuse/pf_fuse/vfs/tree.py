@@ -25,6 +25,8 @@ from pf_fuse.vfs.nodes import Node, Nodes
 _PAGE = 1000
 _MOST_ASKED = 10_000
 """Folders of which it is counted how many single names were asked for; about 200 bytes each."""
+_TOO_MUCH = 60.0
+"""Seconds for which it is not tried again whether a folder has too much to be kept whole."""
 _ATTEMPTS = 3
 """Times that a folder is listed again, because it was renamed meanwhile."""
 
@@ -81,6 +83,8 @@ class Tree:
         self._known = known
         self._listing: dict[int, Future[Listing | None]] = {}
         """Folders that are being listed."""
+        self._large: dict[int, float] = {}
+        """Folders that had too much to be kept whole, and until when that is taken for true."""
         self._amid: dict[int, set[str]] = {}
         """Of folders that are being listed: names under which something was changed here meanwhile."""
         self._asked: dict[int, tuple[float, int]] = {}
@@ -170,6 +174,8 @@ class Tree:
         with self.lock:
             if folder.listing and self.good(folder.listing):
                 return folder.listing
+            if self._is_large(folder):
+                return None
             done = Future[Listing | None]()
             under_way = self._listing.setdefault(folder.id, done)
         if under_way is not done:
@@ -185,8 +191,9 @@ class Tree:
         return listing
 
     def listed(self, folder: Node) -> bool:
-        """What is in it is known, or is just being asked. The caller holds the lock."""
-        return folder.id in self._listing or bool(folder.listing and self.good(folder.listing))
+        """What is in it is known, or too much, or is just being asked. The caller holds the lock."""
+        known = folder.listing and self.good(folder.listing)
+        return bool(known) or folder.id in self._listing or self._is_large(folder)
 
     def good(self, listing: Listing) -> bool:
         return listing.until > self._monotonic()
@@ -308,6 +315,7 @@ class Tree:
             try:
                 entries = self._all(path)
                 if entries is None:
+                    self._note_large(folder)
                     return None
                 with self.lock:
                     listing = self._overlaid(folder, entries, begun + self._freshness.seconds, changed)
@@ -321,6 +329,15 @@ class Tree:
                 # It is renamed all the time: what was listed is good for this once.
                 listing.until = 0.0
                 return listing
+
+    def _is_large(self, folder: Node) -> bool:
+        return self._large.get(folder.id, 0.0) > self._monotonic()
+
+    def _note_large(self, folder: Node) -> None:
+        with self.lock:
+            if len(self._large) > _MOST_ASKED:
+                self._large.clear()
+            self._large[folder.id] = self._monotonic() + _TOO_MUCH
 
     def _all(self, path: str) -> Sequence[Entry] | None:
         """All of what is in a folder; None if that is too much."""

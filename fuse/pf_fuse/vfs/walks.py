@@ -17,7 +17,7 @@ from pf_fuse.vfs.nodes import Node
 _NEAR = 3
 """Folders after one that was read, of which one that is read next shows that somebody goes through them."""
 _FIRST, _MOST = 2, 8
-"""Folders that are listed ahead."""
+"""Folders that are listed ahead, of one walk and of all at once: who asks for something else has to find a thread."""
 _LOOKED_AT = 64
 """Things after a folder among which the next ones are looked for."""
 _FOLDERS = 1024
@@ -43,10 +43,11 @@ class Walks:
     def __init__(self, listed: Callable[[Node], bool]) -> None:
         """`listed`: a folder is known, or is just being listed."""
         self._listed = listed
+        self._under_way = 0
         self._walks: dict[int, _Walk] = {}
 
     def read(self, folder: Node, child: Callable[[Node, str], Node | None]) -> Sequence[Node]:
-        """Which folders to list now that somebody begins to read one."""
+        """Which folders to list now that somebody begins to read one; of each it is told when that has ended."""
         above = folder.folder
         if above is None or above.listing is None:
             return ()
@@ -57,7 +58,13 @@ class Walks:
         ahead = following[: walk.window]
         new = [child(above, name) for name in ahead if name not in walk.ordered]
         walk.ordered = set(ahead)
-        return [node for node in new if node and not self._listed(node)]
+        asked = [node for node in new if node and not self._listed(node)][: _MOST - self._under_way]
+        self._under_way += len(asked)
+        return asked
+
+    def ended(self) -> None:
+        """One of those that were to be listed is, or could not be."""
+        self._under_way -= 1
 
     def _walk(self, above: int, folder: Node) -> _Walk:
         if len(self._walks) >= _FOLDERS and above not in self._walks:
