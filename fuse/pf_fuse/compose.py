@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from pf_backends.entries import Upload
+from pf_backends.entries import Space, Upload
 from pf_backends.port import Backend
 from pf_fuse.fetching.fetcher import Fetcher
 from pf_fuse.fetching.settings import FetchSettings
@@ -92,11 +92,14 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
     sessions = Sessions(nodes, fetcher)
     look = _look(settings)
     quota = _quota(settings, folder / _QUOTA, resumed=resumed)
-    counter = Counter(backend, tree, quota)
+    counter = Counter(backend, tree, quota, rarely=not settings.writable)
     limiting = Limiting(quota, counter, folder / _QUOTA)
-    looking = Looking(
-        tree, workers, look, fetcher, lambda: quota.space(backend.space()) if quota.limited else backend.space()
-    )
+
+    def space() -> Space | None:
+        counter.asked()
+        return quota.space(backend.space()) if quota.limited else backend.space()
+
+    looking = Looking(tree, workers, look, fetcher, space)
     reading = Reading(tree, sessions, fetcher, workers, unasked=settings.dataset)
     keeping = Keeping(backend, tree, sessions)
     writing = changing = None

@@ -13,8 +13,9 @@ from pf_backends.entries import Space
 from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
 from pf_fuse.operations import TOP
 from pf_fuse.vfs.limiting import Limiting, kept_limits
-from pf_fuse.vfs.quota import Held, Limits, Quota
+from pf_fuse.vfs.quota import Counter, Held, Limits, Quota
 from support.vfs_site import Site, fails, got
+from support.waiting import wait_until
 
 Make = Callable[[int | None, int | None], Site]
 
@@ -163,4 +164,27 @@ def test_another_quota_holds_at_once_and_for_the_next_process(backend: MemoryBac
     limiting.become(Limits())
     site.write("g", b"a" * 400)
     site.counter.end()
+    site.die()
+
+
+def test_a_mount_that_writes_nothing_counts_when_it_is_asked_and_then_not_for_an_hour(
+    backend: MemoryBackend, tmp_path: Path
+) -> None:
+    now, walks = [0.0], list[str]()
+    backend.before = lambda operation, path: walks.append(path) if operation == "walk" else None
+    site = Site(backend, tmp_path, read_only=True)
+    quota = Quota(Limits(100, None))
+    counter = Counter(backend, site.tree, quota, lambda: now[0], rarely=True)
+    counter.begin()
+    assert not walks
+    counter.asked()
+    wait_until(lambda: quota.held == Held(60, 1))
+    for _ in range(3):
+        now[0] += 1000.0
+        counter.asked()
+    assert len(walks) == 1
+    backend.put("more", b"x")
+    now[0] += 10_000.0
+    counter.asked()
+    wait_until(lambda: quota.held == Held(61, 2))
     site.die()

@@ -24,6 +24,8 @@ _EVERY = 300.0
 """Seconds between two counts, at least."""
 _SOON = 2.0
 """The same after the first, and while this mount changes something: that may be counted or not."""
+_RARELY = 3600.0
+"""The same where nothing is written, and only while somebody asks."""
 _SPARE = 20
 """Times that it took to count are to pass before it is counted again."""
 _PAGE = 1000
@@ -120,19 +122,36 @@ class Walks(Protocol):
 class Counter:
     """Counts what there is, from time to time."""
 
-    def __init__(self, backend: Walks, tree: Tree, quota: Quota, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        backend: Walks,
+        tree: Tree,
+        quota: Quota,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        rarely: bool = False,
+    ) -> None:
+        """`rarely`: the mount writes nothing, and has to know what there is only when it is asked."""
         self._backend = backend
         self._tree = tree
         self._quota = quota
         self._clock = clock
+        self._rarely = rarely
+        self._turn = threading.Lock()
+        self._next = 0.0
         self._begun = False
         self._ended = threading.Event()
 
     def begin(self) -> None:
         """Unless it has begun. By one thread after the other."""
-        if not self._begun:
+        if not self._begun and not self._rarely:
             self._begun = True
             threading.Thread(target=self._run, name="count", daemon=True).start()
+
+    def asked(self) -> None:
+        """Somebody wants to know how much there is. Nobody waits for it to be counted."""
+        if self._rarely and self._quota.limited and self._clock() >= self._next and self._turn.acquire(blocking=False):
+            threading.Thread(target=self._once, name="count", daemon=True).start()
 
     def end(self) -> None:
         self._ended.set()
@@ -167,6 +186,14 @@ class Counter:
             least = _EVERY if seen == self._quota.changes else _SOON
             seen = self._quota.changes
             pause = max(least, _SPARE * (self._clock() - begun))
+
+    def _once(self) -> None:
+        begun = self._clock()
+        try:
+            self._try()
+        finally:
+            self._next = self._clock() + max(_RARELY, _SPARE * (self._clock() - begun))
+            self._turn.release()
 
     def _try(self) -> None:
         try:
