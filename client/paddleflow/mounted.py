@@ -7,14 +7,15 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Collection, Generator, Iterator, Mapping
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 from paddleflow.mountinfo import read_mounts
 from paddleflow.mounting import state_folder
 from paddleflow.problems import FailedPrecondition, NotFound
+from paddleflow.sockets import address, peer_of
 
 _SOCKET = "control"
 _HOLDER = "holder"
@@ -111,24 +112,29 @@ def is_mounted(place: Path) -> bool:
 
 def is_held(state: Path) -> bool:
     """Whether the process is there that keeps a mount; one that was killed leaves its socket."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
-        try:
-            with _address(state, _HOLDER) as address:
-                probe.connect(address)
-        except (FileNotFoundError, ConnectionRefusedError):
-            return False
-        return True
+    return _listening(state / _HOLDER, socket.SOCK_SEQPACKET) is not None
 
 
 def is_served(state: Path) -> bool:
     """Whether a process serves the mount with this folder."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+    return _listening(state / _SOCKET, socket.SOCK_STREAM) is not None
+
+
+def processes_of(state: Path) -> Collection[int]:
+    """Who keeps the mount with this folder, and who serves it, as far as they are there."""
+    found = (_listening(state / _HOLDER, socket.SOCK_SEQPACKET), _listening(state / _SOCKET, socket.SOCK_STREAM))
+    return {process for process in found if process is not None}
+
+
+def _listening(path: Path, kind: socket.SocketKind) -> int | None:
+    """The process that listens there; None if there is none."""
+    with socket.socket(socket.AF_UNIX, kind) as probe:
         try:
-            with _address(state, _SOCKET) as address:
-                probe.connect(address)
+            with address(path) as short:
+                probe.connect(short)
         except (FileNotFoundError, ConnectionRefusedError):
-            return False
-        return True
+            return None
+        return peer_of(probe).process
 
 
 def _answers(
@@ -138,8 +144,8 @@ def _answers(
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         asking.settimeout(patience)
         try:
-            with _address(state, _SOCKET) as address:
-                asking.connect(address)
+            with address(state / _SOCKET) as short:
+                asking.connect(short)
         except (FileNotFoundError, ConnectionRefusedError):
             raise NotMounted(f"no filesystem of yours is mounted at {place}") from None
         except TimeoutError:
@@ -171,13 +177,3 @@ def _next(lines: Iterator[bytes], place: Path, patience: float | None) -> bytes:
 
 def _slow(place: Path, patience: float | None) -> SlowToAnswer:
     return SlowToAnswer(f"whoever serves the mount at {place} has not answered in {patience or 0:.0f} s; ask again")
-
-
-@contextmanager
-def _address(folder: Path, name: str) -> Iterator[str]:
-    """Of a socket, however long the path of the folder is: the kernel takes no more than 107 bytes."""
-    descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield f"/proc/self/fd/{descriptor}/{name}"
-    finally:
-        os.close(descriptor)

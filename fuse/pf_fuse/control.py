@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import select
 import socket
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
+
+from paddleflow.sockets import address
 
 log = logging.getLogger(__name__)
 
@@ -47,8 +48,8 @@ class Control:
     def begin(self) -> None:
         """Another process may have left its socket."""
         self._path.unlink(missing_ok=True)
-        with _address(self._path.parent) as address:
-            self._socket.bind(address)
+        with address(self._path) as short:
+            self._socket.bind(short)
         self._path.chmod(0o600)
         self._socket.listen(8)
         threading.Thread(target=self._serve, name="control", daemon=True).start()
@@ -121,16 +122,6 @@ def _gone(caller: socket.socket) -> bool:
 
 def _say(caller: socket.socket, answer: Answer) -> None:
     caller.sendall(json.dumps(answer).encode() + b"\n")
-
-
-@contextmanager
-def _address(folder: Path) -> Iterator[str]:
-    """Of the socket, however long the path of the folder is: the kernel takes no more than 107 bytes."""
-    descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield f"/proc/self/fd/{descriptor}/{SOCKET}"
-    finally:
-        os.close(descriptor)
 
 
 def _line(peer: socket.socket) -> bytes:

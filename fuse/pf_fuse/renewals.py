@@ -30,7 +30,10 @@ class _Source(msgspec.Struct, frozen=True):
 
 
 class _Told(msgspec.Struct, frozen=True):
-    answer: _Source
+    answer: _Source | None = None
+    problem: str = ""
+    message: str = ""
+    """Of the problem; it holds no secrets."""
 
 
 class Renewals:
@@ -56,16 +59,22 @@ class Renewals:
         question = json.dumps(settings.told).encode()
         try:
             done = subprocess.run(settings.command, input=question, capture_output=True, timeout=_PATIENCE, check=False)
-            source = msgspec.json.decode(done.stdout, type=_Told).answer
+            told = msgspec.json.decode(done.stdout, type=_Told)
         except (OSError, subprocess.TimeoutExpired, msgspec.DecodeError) as failure:
             # What it said may have secrets.
-            log.warning(
-                "the store says that the keys have expired, and nobody tells others: %s", type(failure).__name__
-            )
+            _log_refusal(f"who was asked did not answer ({type(failure).__name__})")
+            return {}
+        source = told.answer
+        if source is None:
+            _log_refusal(f"{told.problem}: {told.message}")
             return {}
         log.info("the store says that the keys have expired; they were asked for anew")
         places = {"": source.properties} | {link.path: link.properties for link in source.links}
         return {path: keys_of(properties) for path, properties in places.items()}
+
+
+def _log_refusal(why: str) -> None:
+    log.warning("the store says that the keys have expired, and nobody tells others: %s", why)
 
 
 def keys_of(properties: Mapping[str, str]) -> Keys:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import json
 import os
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
@@ -17,6 +19,7 @@ from paddleflow.mounting import limits
 from paddleflow.problems import Unavailable
 from pf_job.runtimes.local.remote.domain import About, Cache, Wanted
 from pf_job.runtimes.local.remote.keeper import Keeper
+from pf_job.runtimes.local.remote.renewing import COMMAND
 from pf_job.runtimes.local.remote.reporting import Report
 from pf_job.runtimes.port import Mount, Place, Remote, RemoteMount
 from support import fuse_mounts
@@ -70,8 +73,11 @@ async def test_a_quota_that_becomes_another_one_is_told_to_the_mount(tmp_path: P
     assert (tmp_path / "place" / "f").stat().st_size == 2 * MIB
 
 
-async def test_keys_that_have_expired_are_replaced(seaweed_server: S3Server, tmp_path: Path) -> None:
-    service, data = Service(), short_folder()
+@pytest.mark.parametrize("below", ["", "l" * 120], ids=["near", "deep"])
+async def test_keys_that_have_expired_are_replaced(seaweed_server: S3Server, tmp_path: Path, below: str) -> None:
+    """Also where the path of a socket is longer than the kernel takes; and nobody else is told them."""
+    service, short = Service(), short_folder()
+    data = short / below
     with fault_proxy(seaweed_server.port) as proxy:
         url, properties = place_in(replace(seaweed_server, port=proxy.port), f"job-{tmp_path.name}")
         remote = Remote(filesystem="fs-ada-data", etag="1", place=Place(url, properties))
@@ -84,12 +90,16 @@ async def test_keys_that_have_expired_are_replaced(seaweed_server: S3Server, tmp
             proxy.next(EXPIRED)
             await asyncio.to_thread((mounted / "f").write_bytes, b"hello")
             assert await asyncio.to_thread((mounted / "f").read_bytes) == b"hello"
+            told = {"socket": str(data / "renewals/socket"), "mount": mounted.parent.name}
+            stranger = await asyncio.create_subprocess_exec(*COMMAND, stdin=PIPE, stdout=PIPE)
+            answer, _ = await stranger.communicate(json.dumps(told).encode())
+            assert json.loads(answer)["problem"] == "PermissionDenied"
         log = (mounted.parent / "state" / "log").read_text()
         assert proxy.always is None
         assert OTHER_KEYS.secret not in log
         await keeper.rest(30)
         keeper.close()
-    shutil.rmtree(data)
+    shutil.rmtree(short)
 
 
 async def made(keeper: Keeper, wanted: Wanted, mount: RemoteMount) -> Mount:

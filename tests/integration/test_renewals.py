@@ -73,6 +73,7 @@ def test_where_nobody_tells_keys_there_is_an_error(seaweed_server: S3Server, pro
         proxy.next()
         with pytest.raises(OSError, match=r"Invalid|Permission"):
             (mount.place / "file").write_text("hello")
+        assert "nobody tells others: NotFound: gone" in mount.log
         proxy.always = None
         (mount.place / "file").write_text("hello")
 

@@ -17,9 +17,9 @@ from typing import Any
 import grpc
 
 from paddleflow.mountinfo import Mounts, read_mounts
+from paddleflow.sockets import address, peer_of
 from pf_csi.contract import csi_pb2 as pb
 from pf_csi.contract import csi_pb2_grpc
-from pf_csi.sockets import address, peer_of
 from support.fuse_mounts import detach_below
 from support.repository import BIN
 from support.servers import listens, short_folder, wait_until

@@ -10,11 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from paddleflow.sockets import listening
 from pf_csi.holder import reaping, server
 from pf_csi.holder.places import KeyFolder
 from pf_csi.holder.server import HolderServer
 from pf_csi.holder.supervisor import Patience, Supervisor
-from pf_csi.sockets import listening
 from support.csi_parts import NoClients
 from support.waiting import until
 

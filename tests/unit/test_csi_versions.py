@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from paddleflow.sockets import listening
 from pf_csi.held import Held, State
 from pf_csi.holder import client, hello
 from pf_csi.holder.client import HolderClient
@@ -24,7 +25,6 @@ from pf_csi.node.telling import settings_of, told
 from pf_csi.options import Options
 from pf_csi.places import Place
 from pf_csi.refusals import Refusal, Why
-from pf_csi.sockets import listening
 from pf_fuse.holder.messages import Adopt, Come, Misunderstood, decode
 from pf_fuse.settings import MountSettings, read_settings
 from support.csi_parts import NoClients

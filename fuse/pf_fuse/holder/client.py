@@ -8,7 +8,9 @@ import socket
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
+from paddleflow.sockets import address
 from pf_fuse.holder.messages import (
     KEPT,
     VERSION,
@@ -148,7 +150,8 @@ class HolderClient:
         registered = [(*file, backing) for backing, file in self._registered.items()]
         peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            peer.connect(self._path)
+            with address(Path(self._path)) as short:
+                peer.connect(short)
             send(peer, Adopt(*self._agreed, self._kept, registered, VERSION), self._device)
         except OSError:
             peer.close()
@@ -163,7 +166,8 @@ def take(path: str) -> Held:
     """Waits until this process is to serve."""
     peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
-        peer.connect(path)
+        with address(Path(path)) as short:
+            peer.connect(short)
         send(peer, Come(VERSION))
         message, device = receive(peer)
     except OSError as failure:

@@ -8,7 +8,6 @@ import os
 import selectors
 import signal
 import socket
-import struct
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from paddleflow.mountinfo import KIND, read_mounts
+from paddleflow.sockets import address, peer_of
 from pf_fuse.holder.adopting import adopt
 from pf_fuse.holder.children import Begin, Child
 from pf_fuse.holder.messages import (
@@ -45,8 +45,6 @@ from pf_fuse.kernel.mounting import begin_mount, close_mount
 
 log = logging.getLogger(__name__)
 
-PEER = struct.Struct("iII")
-"""Process, user and group of the other end of a socket."""
 WAITING = 4
 """Clients that may come while one serves."""
 LOOK = 5.0
@@ -166,7 +164,7 @@ class Holder:
             log.warning("a client is turned away: %s", failure.strerror)
             self._turn_away()
             return
-        user = peer_user(client)
+        user = peer_of(client).user
         if user in {0, os.geteuid(), self._settings.user}:
             self._selector.register(client, selectors.EVENT_READ, partial(self._hear_first, client))
             self._newcomers.come(client)
@@ -335,7 +333,8 @@ def listen(path: str, user: int | None) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     before = os.umask(0o177)
     try:
-        listener.bind(path)
+        with address(Path(path)) as short:
+            listener.bind(short)
     finally:
         os.umask(before)
     if user is not None:
@@ -347,9 +346,3 @@ def listen(path: str, user: int | None) -> socket.socket:
 
 def _spare() -> int:
     return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-
-
-def peer_user(client: socket.socket) -> int:
-    credentials = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER.size)
-    _, user, _ = PEER.unpack(credentials)
-    return int(user)

@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager, closing, suppress
 from hashlib import sha256
 from pathlib import Path
 
-from pf_csi.sockets import listening, may_come, peer_of, remove
+from paddleflow.sockets import listening, may_come, peer_of, remove
 
 logger = logging.getLogger(__name__)
 

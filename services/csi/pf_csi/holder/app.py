@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from paddleflow.sockets import listening, remove
 from pf_csi.holder.door import SOCKET, Door, listening_for
 from pf_csi.holder.places import Folders
 from pf_csi.holder.pods import PodClients, give
@@ -18,7 +19,6 @@ from pf_csi.holder.reaping import adopt_orphans, reap
 from pf_csi.holder.server import HolderServer
 from pf_csi.holder.supervisor import Patience, Supervisor
 from pf_csi.settings import HolderSettings, Run
-from pf_csi.sockets import listening, remove
 from pf_kit.lifecycle import Program, Stop
 from pf_kit.start import CannotStart
 

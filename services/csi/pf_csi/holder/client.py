@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from paddleflow.sockets import address, may_come, peer_of
 from pf_csi.held import Held
 from pf_csi.holder.hello import check_understood, hello_of
 from pf_csi.holder.messages import LONGEST, decode, encode, one_of, read
 from pf_csi.refusals import Refusal, Why
-from pf_csi.sockets import address, may_come, peer_of
 
 T = TypeVar("T")
 

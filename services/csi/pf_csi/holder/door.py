@@ -12,8 +12,8 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
+from paddleflow.sockets import listening, may_come, peer_of
 from pf_csi.holder.assigning import Caller, assignments
-from pf_csi.sockets import listening, may_come, peer_of
 
 logger = logging.getLogger(__name__)
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from paddleflow.mounted import NotMounted, SlowToAnswer, Unanswered, ask_whoever_serves
 from paddleflow.mountinfo import read_mounts
+from paddleflow.sockets import address, peer_of
 from pf_csi.holder.places import KeyFolder
 from pf_csi.kernel import libc
 from pf_csi.kernel.libc import Unmounting
-from pf_csi.sockets import address, peer_of
 
 HOLDER = "holder"
 """The socket of the process that keeps a mount."""

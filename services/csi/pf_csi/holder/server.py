@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from paddleflow.sockets import may_come, peer_of
 from pf_csi.holder.hello import OWN, check_understood, hello_of
 from pf_csi.holder.messages import LONGEST, decode, encode, refused, shown
 from pf_csi.holder.supervisor import Supervisor
 from pf_csi.refusals import Refusal, Why
-from pf_csi.sockets import may_come, peer_of
 
 logger = logging.getLogger(__name__)
 

@@ -9,12 +9,15 @@ import asyncio
 import json
 import logging
 import sys
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from paddleflow.problems import Problem
+from paddleflow.mounted import processes_of
+from paddleflow.problems import NotFound, PermissionDenied, Problem
+from paddleflow.sockets import listening, peer_of
+from pf_job.runtimes.local.remote.apart import apart
 from pf_job.runtimes.local.remote.domain import opening_of
 from pf_job.runtimes.local.remote.folder import folders_in
 from pf_job.runtimes.local.remote.reporting import Reports
@@ -44,8 +47,7 @@ class Renewing:
         async with AsyncExitStack() as stack:
             try:
                 self._socket.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                self._socket.unlink(missing_ok=True)
-                server = await asyncio.start_unix_server(self._answer, self._socket)
+                server = await asyncio.start_unix_server(self._answer, sock=listening(self._socket))
                 stack.callback(server.close)
             except OSError as error:
                 logger.warning(
@@ -54,14 +56,36 @@ class Renewing:
             yield
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        name, answer = "", dict[str, Any]()
         try:
             name = (await reader.readline()).decode().rstrip("\n")
-            about = next((each.about() for each in folders_in(self._mounts) if each.name == name), None)
-            if about is not None and self._reports is not None:
-                found = opening_of(await self._reports.now(about))
-                writer.write(json.dumps({"answer": found}).encode())
-                await writer.drain()
+            asker = peer_of(writer.get_extra_info("socket")).process
+            answer = {"answer": await self._found(name, asker)}
         except (Problem, OSError, ValueError) as problem:
-            logger.warning("a mount is told no keys", extra={"why": str(problem)})
-        finally:
-            writer.close()
+            logger.warning("a mount is told no keys", extra={"mount": name, "why": str(problem)})
+            answer = {"problem": type(problem).__name__, "message": str(problem)}
+        with suppress(OSError):
+            writer.write(json.dumps(answer).encode())
+            await writer.drain()
+        writer.close()
+
+    async def _found(self, name: str, asker: int) -> Mapping[str, Any]:
+        folder = next((each for each in folders_in(self._mounts) if each.name == name), None)
+        about = folder.about() if folder else None
+        if folder is None or about is None or self._reports is None:
+            raise NotFound("there is no such mount here")
+        # Replicas may be processes of the same user, and know names of mounts.
+        if not descends(asker, await apart(lambda: processes_of(folder.state))):
+            raise PermissionDenied("only whoever serves a mount is told its keys")
+        return opening_of(await self._reports.now(about))
+
+
+def descends(process: int, ancestors: Collection[int]) -> bool:
+    """Whether the process is one of these, or was begun by one, or by one that was, and so on."""
+    while process > 1 and process not in ancestors:
+        try:
+            # The name of a program stands in brackets, and may have blanks and brackets in it.
+            process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+        except FileNotFoundError:
+            return False
+    return process in ancestors
