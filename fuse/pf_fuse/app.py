@@ -31,6 +31,7 @@ from pf_fuse.opening import opened
 from pf_fuse.questions import questions
 from pf_fuse.settings import MountSettings
 from pf_fuse.snapshots.loading import load
+from pf_fuse.staging.format import require_known
 from pf_fuse.stats import stats
 
 _LOCKS = Feature.POSIX_LOCKS | Feature.FLOCK_LOCKS
@@ -47,6 +48,7 @@ READY = b"ready\n"
 def hold(settings: MountSettings) -> None:
     """Mounts, and keeps the mount until it is taken away; whoever serves it is started again when it dies."""
     settings.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    require_known(settings.state)
     backend = _opened(settings)
     try:
         backend.check()

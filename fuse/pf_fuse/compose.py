@@ -20,6 +20,7 @@ from pf_fuse.settings import CarrySettings, MountSettings, SourceSettings
 from pf_fuse.snapshots.index import Index
 from pf_fuse.snapshots.loading import INDEX, Snapshot
 from pf_fuse.staging.belonging import belong
+from pf_fuse.staging.format import mark, require_known
 from pf_fuse.staging.handing import Handing
 from pf_fuse.staging.notes import Notes
 from pf_fuse.staging.renaming import Move, Renamer
@@ -77,6 +78,8 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
     `resumed`: one of them has served the same mount.
     """
     folder = settings.state
+    require_known(folder)
+    mark(folder)
     if not resumed:
         belong(folder, backend.address, folder / _ASIDE, new_name, staged_paths)
     cache = page_cache(settings.cache)

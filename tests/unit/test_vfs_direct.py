@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
-from pf_fuse.operations import TOP, Reach
+from pf_fuse.operations import TOP, Changes, Reach
 from support.vfs_site import ME, PlainKernel, Site, got
 
 
@@ -47,3 +47,21 @@ def test_a_file_that_lends_rights_is_written_through_the_cache_which_takes_them_
     for name, mode, past in ((b"plain", 0o755, Reach.DIRECT), (b"lends", 0o6755, Reach.NOTHING)):
         _, opened = got(site.vfs.create(ME, TOP, name, mode, os.O_WRONLY))
         assert opened.reach & Reach.DIRECT == past
+
+
+@pytest.mark.parametrize(("given", "left"), [(0o6755, 0o755), (0o4711, 0o711), (0o2644, 0o2644)])
+def test_rights_that_are_given_to_a_file_while_it_is_only_written_go_with_the_next_write(
+    tmp_path: Path, given: int, left: int
+) -> None:
+    backend = MemoryBackend()
+    site = Site(backend, tmp_path)
+    site.vfs.begin(PlainKernel(passthrough=True))
+    node = site.create("f")
+    site.put(node, b"some")
+    got(site.vfs.setattr(ME, node, Changes(mode=given)))
+    site.put(node, b"more", 4)
+    found = got(site.vfs.getattr(ME, node)).attributes
+    assert found
+    assert found.mode & 0o7777 == left
+    site.close(node)
+    assert backend.stat("f").mode == left

@@ -6,6 +6,7 @@ down is paid here, beside it.
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -133,4 +134,10 @@ class Porter:
     def _report(self, report: Report, descriptors: Sequence[int] = ()) -> None:
         # Nobody may be there any more to hear of it.
         with suppress(ConnectionError):
-            send_fds(self._line, [packet(report)], descriptors)
+            try:
+                send_fds(self._line, [packet(report)], descriptors)
+            except OSError as error:
+                # More are under way than this user may have open. Who hears of the file opens it himself.
+                if error.errno != errno.ETOOMANYREFS or not descriptors:
+                    raise
+                self._line.send(packet(report))

@@ -92,7 +92,7 @@ class Writing:
         if flags & os.O_DSYNC and self._sessions.past_the_cache(node):
             return self._later(self._write_and_settle, known, offset, bytes(data))
         staged = known.staged
-        if staged:
+        if staged and not _rights_to_take(known):
             with staged.gate:
                 if staged.written_to and not staged.upload:
                     return self._written(known, staged, offset, data)
@@ -224,7 +224,15 @@ class Writing:
         node.entry = staged.entry(node.entry.path)
 
     def _bring_and_write(self, node: Node, offset: int, data: bytes) -> int:
-        return self._changing(node, lambda staged: self._written(node, staged, offset, data))
+        def write(staged: Staged) -> int:
+            rights = _rights_to_take(node)
+            if rights and self._sessions.past_the_cache(node.id):
+                # The kernel does so only for what goes through its cache.
+                staged.facts = replace(staged.facts, mode=(node.entry.mode or 0) & ~rights)
+                self._nodes.staged_otherwise(node, staged)
+            return self._written(node, staged, offset, data)
+
+        return self._changing(node, write)
 
     def _write_and_settle(self, node: Node, offset: int, data: bytes) -> int:
         """What goes past the kernel's cache it does not ask to be synced, however it was opened."""
@@ -270,6 +278,12 @@ class Writing:
                         return change(staged)
             if upload:
                 upload.exception()
+
+
+def _rights_to_take(node: Node) -> int:
+    """Those of another user or group that a program has which somebody writes to."""
+    mode = node.entry.mode or 0
+    return mode & (_RIGHTS if mode & stat.S_IXGRP else stat.S_ISUID)
 
 
 def _only_writes(node: Node, flags: int) -> bool:
