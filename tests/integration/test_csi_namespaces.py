@@ -34,7 +34,7 @@ def site() -> Iterator[Site]:
 @contextmanager
 def application(site: Site, target: Path) -> Iterator[Path]:
     """Where a container with `mountPropagation: HostToContainer` sees a volume, looked at from outside."""
-    inner = site.folder / "container"
+    inner = site.folder / f"container-{target.name}"
     inner.mkdir(exist_ok=True)
     script = f"mount --rbind {target} {inner} && mount --make-rslave {inner} && echo ready && exec sleep 1000"
     with subprocess.Popen([*CONTAINER, "sh", "-c", script], stdout=subprocess.PIPE) as process:
@@ -70,6 +70,33 @@ def test_row_14_a_container_that_was_started_again_sees_its_volume_after_the_nex
         with application(site, target) as seen:
             lose_all_of_a_mount(site, target)
             assert (seen / "file").read_text() == "text"
+    site.unpublish(target)
+    wait_until(lambda: not site.mounted().all)
+
+
+def test_row_13_a_container_sees_a_folder_of_its_volume_again_and_nothing_else(site: Site) -> None:
+    """What the kubelet binds is of one group with the target: what is bound over one of them is seen in the other."""
+    (site.data / "part").mkdir()
+    (site.data / "file").write_text("whole")
+    (site.data / "part" / "file").write_text("part")
+    target = site.target("pod-1")
+    site.publish(target)
+    part = target.parents[3] / "volume-subpaths" / "pv" / "main" / "0"
+    part.mkdir(parents=True)
+    subprocess.run(["mount", "--bind", target / "part", part], check=True)
+    counts = []
+    with application(site, target) as seen, application(site, part) as part_seen:
+        for _ in range(5):
+            before = site.mounted().layers(str(part))
+            lose_all_of_a_mount(site, target)
+            wait_until(lambda before=before: site.mounted().top(str(part)) not in before)  # type: ignore[misc]
+            assert (seen / "file").read_text() == "whole"
+            assert (part_seen / "file").read_text() == "part"
+            counts.append(len(site.mounted().all))
+    assert counts[-1] - counts[-2] == 1, counts
+    assert len(list((site.folder / "state" / "journal").iterdir())) == 1
+    while site.mounted().top(str(part)) is not None:
+        subprocess.run(["umount", part], check=True)
     site.unpublish(target)
     wait_until(lambda: not site.mounted().all)
 

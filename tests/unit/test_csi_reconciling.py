@@ -119,6 +119,16 @@ def test_what_is_recalled_is_as_the_kernel_and_the_kubelet_say() -> None:
     assert found.entry(b'{"volumeHandle": "other"}', "boot").volume == "other"
 
 
+def test_what_appears_within_a_volume_is_no_target() -> None:
+    """The kernel shows what is bound over a folder for one container in the volume too."""
+    within = [mount(f"{TARGET}/part", root="/part"), mount(f"{POD}/volume-subpaths/pv/main/0", root="/part")]
+    assert [each.is_target for each in bound(Mounts([mount(AT), mount(TARGET), *within]), HELD, PODS)] == [
+        True,
+        False,
+        False,
+    ]
+
+
 DEVICES = st.sampled_from([OLD, NEW, "0:7"])
 
 

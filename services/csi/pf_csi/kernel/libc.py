@@ -12,6 +12,8 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 _OPEN_TREE, _MOVE_MOUNT, _OPENAT2, _MOUNT_SETATTR = 428, 429, 437, 442
 _AT_FDCWD, _AT_SYMLINK_NOFOLLOW, _AT_EMPTY_PATH = -100, 0x100, 0x1000
 _CLONE, _CLOEXEC = 1, os.O_CLOEXEC
+_PRIVATE = 1 << 18
+"""From <linux/mount.h>; what is placed below a shared mount becomes one of a group of its own."""
 _MOVE_FROM_DESCRIPTOR, _MOVE_TO_DESCRIPTOR = 0x4, 0x40
 
 
@@ -61,9 +63,12 @@ def cloned_beneath(folder: int, path: str) -> int:
 
 
 def restrict(mount: int, what: Restricting) -> None:
-    """From then on, before anybody can see the mount if it is in no place yet."""
+    """From then on, before anybody can see the mount if it is in no place yet.
+
+    It leaves the group of the one that it was cloned of: else what is mounted on one of them appears on all.
+    """
     # struct mount_attr: what to set, what to clear, propagation, user namespace.
-    attributes = (ctypes.c_uint64 * 4)(int(what), 0, 0, 0)
+    attributes = (ctypes.c_uint64 * 4)(int(what), 0, _PRIVATE, 0)
     size = ctypes.c_size_t(ctypes.sizeof(attributes))
     empty = ctypes.c_uint(_AT_EMPTY_PATH)
     _call(_MOUNT_SETATTR, "a mount", ctypes.c_int(mount), b"", empty, ctypes.byref(attributes), size)

@@ -12,6 +12,8 @@ from pf_csi.node.domain import Entry
 
 SUBPATHS = "volume-subpaths"
 """Below a pod's folder: where the kubelet puts folders of its volumes."""
+MOUNT = "mount"
+"""The name of each target: ``…/volumes/kubernetes.io~csi/NAME/mount``."""
 KUBELETS = "vol_data.json"
 """What the kubelet writes down of a volume, beside its target."""
 _SOURCE = "paddleflow:"
@@ -28,8 +30,9 @@ class Bound:
 
     @property
     def is_target(self) -> bool:
-        """Not a folder of the volume that one container has."""
-        return f"/{SUBPATHS}/" not in self.mount.place
+        """Not a folder of the volume that one container has, and not what appears within a volume with that."""
+        parts = self.mount.place.split("/")
+        return parts[-1] == MOUNT and parts[-4:-3] == ["volumes"]
 
     def entry(self, kubelets: bytes, boot: str) -> Entry:
         """As far as that can be told: options are not."""

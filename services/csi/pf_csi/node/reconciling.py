@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from paddleflow.mountinfo import Mount, Mounts
 from pf_csi.held import Held, State
 from pf_csi.node.domain import Entry
-from pf_csi.node.recalling import SUBPATHS, bound
+from pf_csi.node.recalling import MOUNT, SUBPATHS, bound
 
 MOST_LAYERS = 32
 """At a target. Those below are dead; but a container has only the one that it was started with, and sees what is bound
 over that as long as it is there."""
+MOST_PART_LAYERS = 3
+"""Where a pod uses a folder only. The kubelet takes one off at a time, and waits longer each time."""
 _AT_REST = (State.READY, State.FAILED, State.LOST)
-_MOUNT = "mount"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +99,16 @@ def _of_entry(entry: Entry, mounts: Mounts, held: Held | None, boot: str) -> Ite
     if source is None or not source.ours:
         return
     if top is None or top.device != source.device:
-        yield from _excess(mounts, entry.target)
+        yield from _excess(mounts, entry.target, MOST_LAYERS)
         yield Rebind(entry, held.place)
     for dead in _subpaths(entry, mounts, source):
-        yield from _excess(mounts, dead.place)
+        yield from _excess(mounts, dead.place, MOST_PART_LAYERS)
         yield RebindWithin(entry, held.place, dead.root.lstrip("/"), dead.place)
 
 
-def _excess(mounts: Mounts, place: str) -> Iterator[Step]:
+def _excess(mounts: Mounts, place: str, most: int) -> Iterator[Step]:
     """Layers that are too many by one once another lies upon them."""
-    yield from (Peel(place) for _ in mounts.layers(place)[MOST_LAYERS - 1 :])
+    yield from (Peel(place) for _ in mounts.layers(place)[most - 1 :])
 
 
 def _subpaths(entry: Entry, mounts: Mounts, source: Mount) -> Iterator[Mount]:
@@ -125,6 +126,6 @@ def _subpaths(entry: Entry, mounts: Mounts, source: Mount) -> Iterator[Mount]:
 def subpaths_of(target: str) -> str:
     """Where the kubelet puts folders of a volume that is published at ``…/volumes/kubernetes.io~csi/NAME/mount``."""
     parts = target.split("/")
-    if len(parts) < 5 or parts[-1] != _MOUNT or parts[-4] != "volumes":
+    if len(parts) < 5 or parts[-1] != MOUNT or parts[-4] != "volumes":
         return ""
     return "/".join([*parts[:-4], SUBPATHS, parts[-2], ""])
