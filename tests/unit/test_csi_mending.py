@@ -63,3 +63,21 @@ async def test_a_fault_ends_nothing_and_is_seen(
         going_on.cancel()
     assert holder.asked == 3
     assert "could not be compared" in caplog.text
+
+
+async def test_what_somebody_is_busy_with_is_looked_at_again_soon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who publishes binds the volume anew, and not the folders of it that containers have."""
+    monkeypatch.setattr(mending_module, "_AGAIN", 0.05)
+    holder, turns = FaultyHolder(0), Turns()
+    published = asyncio.Event()
+    with ThreadPoolExecutor(1) as workers:
+        stand = ground(tmp_path, holder, workers)
+        publishing = asyncio.ensure_future(turns.take("target", published.wait()))
+        await until(lambda: bool(turns.under_way))
+        going_on = asyncio.ensure_future(Mending(stand, Publishing(stand, turns), turns).run())
+        await until(lambda: holder.asked >= 3)
+        published.set()
+        await publishing
+        going_on.cancel()

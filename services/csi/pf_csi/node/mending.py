@@ -10,7 +10,7 @@ from functools import partial
 
 from pf_csi.node.reconciling import Forget, Peel, Rebind, RebindWithin, Recall, Release, Step, steps
 from pf_csi.node.service import Ground, Publishing
-from pf_csi.refusals import Refusal
+from pf_csi.refusals import Refusal, Why
 from pf_csi.turns import Turns
 
 logger = logging.getLogger(__name__)
@@ -44,21 +44,27 @@ class Mending:
                 await asyncio.sleep(_AGAIN)
 
     async def _once(self) -> None:
-        await self.mend()
+        done = await self.mend()
         self.works = True
         with suppress(TimeoutError):
-            async with asyncio.timeout(_EVERY):
+            async with asyncio.timeout(_EVERY if done else _AGAIN):
                 await self._ground.holder.changed()
 
-    async def mend(self) -> None:
-        """Once. Refusal if the holder does not answer."""
+    async def mend(self) -> bool:
+        """Once; False if something is to be looked at again, since somebody does something there. Refusal if the holder
+        does not answer.
+        """
         ground = self._ground
         held = await ground.holder.held()
-        found = steps(ground.read(), ground.journal.entries, held, ground.boot, self._turns.under_way, ground.pods)
-        for step in found:
+        busy = self._turns.under_way
+        done = not busy
+        for step in steps(ground.read(), ground.journal.entries, held, ground.boot, busy, ground.pods):
             logger.info("mending", extra={"step": type(step).__name__, "target": _target(step)})
-            with suppress(Refusal):
+            try:
                 await self._do(step)
+            except Refusal:
+                done = False
+        return done
 
     async def _do(self, step: Step) -> None:
         match step:
@@ -74,7 +80,7 @@ class Mending:
     async def _at_target(self, step: Forget | Rebind | RebindWithin) -> None:
         ground = self._ground
         if ground.journal.at(step.entry.target) != step.entry:
-            return
+            raise Refusal(Why.PENDING, "it was published anew meanwhile")
         try:
             match step:
                 case Forget(entry):
