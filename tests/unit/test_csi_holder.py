@@ -12,6 +12,7 @@ from typing import Any
 
 from paddleflow.sockets import listening
 from pf_csi.holder import reaping, server
+from pf_csi.holder.lanes import Lanes
 from pf_csi.holder.places import KeyFolder
 from pf_csi.holder.server import HolderServer
 from pf_csi.holder.supervisor import Patience, Supervisor
@@ -27,18 +28,17 @@ def descriptors() -> int:
 
 async def test_who_asks_for_changes_and_goes_is_not_waited_for(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(server, "_LONGEST", 0.2)
-    with ThreadPoolExecutor(1) as workers:
-        supervisor = Supervisor(NoClients(), lambda key: "/" + key, workers, Patience())
-        serving = await HolderServer(supervisor).serve(listening(tmp_path / "socket"))
-        before = descriptors()
-        for _ in range(TIMES):
-            _, writer = await asyncio.open_unix_connection(tmp_path / "socket")
-            writer.write(json.dumps({"do": "changed", "since": 0}).encode() + b"\n")
-            await writer.drain()
-            writer.close()
-            await writer.wait_closed()
-        await until(lambda: descriptors() <= before)
-        serving.close()
+    supervisor = Supervisor(NoClients(), lambda key: "/" + key, Lanes(), Patience())
+    serving = await HolderServer(supervisor).serve(listening(tmp_path / "socket"))
+    before = descriptors()
+    for _ in range(TIMES):
+        _, writer = await asyncio.open_unix_connection(tmp_path / "socket")
+        writer.write(json.dumps({"do": "changed", "since": 0}).encode() + b"\n")
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+    await until(lambda: descriptors() <= before)
+    serving.close()
 
 
 def test_threads_that_end_do_not_keep_the_dead_from_being_buried() -> None:

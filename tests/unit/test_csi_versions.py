@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from pf_csi.held import Held, State
 from pf_csi.holder import client, hello
 from pf_csi.holder.client import HolderClient
 from pf_csi.holder.hello import OWN, Hello, check_understood, hello_of
+from pf_csi.holder.lanes import Lanes
 from pf_csi.holder.server import HolderServer
 from pf_csi.holder.supervisor import Patience, Supervisor
 from pf_csi.node.domain import Wish
@@ -114,18 +114,17 @@ async def test_who_does_not_answer_is_not_waited_for(tmp_path: Path) -> None:
 
 
 async def test_a_holder_says_what_it_does_not_understand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with ThreadPoolExecutor(1) as workers:
-        supervisor = Supervisor(NoClients(), lambda key: "/" + key, workers, Patience())
-        serving = await HolderServer(supervisor).serve(listening(tmp_path / "s"))
-        asking = HolderClient(tmp_path / "s")
-        assert await asking.held() == {}
-        monkeypatch.setattr(client, "encode", lambda _: as_said({"do": "dance"}))
-        with pytest.raises(Refusal, match="does not know 'dance': update it"):
-            await asking.held()
-        monkeypatch.setattr(client, "encode", lambda question: as_said({**said_by(TOO_NEW), **question}))
-        with pytest.raises(Refusal, match=r"pf-csi node 99\.0"):
-            await asking.held()
-        serving.close()
+    supervisor = Supervisor(NoClients(), lambda key: "/" + key, Lanes(), Patience())
+    serving = await HolderServer(supervisor).serve(listening(tmp_path / "s"))
+    asking = HolderClient(tmp_path / "s")
+    assert await asking.held() == {}
+    monkeypatch.setattr(client, "encode", lambda _: as_said({"do": "dance"}))
+    with pytest.raises(Refusal, match="does not know 'dance': update it"):
+        await asking.held()
+    monkeypatch.setattr(client, "encode", lambda question: as_said({**said_by(TOO_NEW), **question}))
+    with pytest.raises(Refusal, match=r"pf-csi node 99\.0"):
+        await asking.held()
+    serving.close()
 
 
 def test_a_client_is_told_only_what_is_not_as_usual() -> None:

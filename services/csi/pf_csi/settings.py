@@ -105,6 +105,12 @@ class HolderSettings:
     """How long a mount may take before the kubelet is told to try again."""
     uploaded_seconds: Annotated[float, Between(0, 110)] = 20.0
     """How long the end of a pod waits until all is uploaded that it wrote. What takes longer goes on without it."""
+    kept_seconds: Annotated[float, Between(0, 31_536_000)] = 86_400.0
+    """How long it is tried to upload what pods wrote that have ended. What is not uploaded then is kept in the folder
+    of the mount, and what opens the storage is forgotten."""
+    hanging_seconds: Annotated[float, Between(1, 3600)] = 60.0
+    """How long a client may live without an answer, while something is asked of its mount, before another one goes on
+    with the mount. If that one does not answer for as long, the mount is made anew, and what was open there fails."""
     sizes_seconds: Annotated[float, Between(0.1, 3600)] = 15.0
     """How often it is looked whether volumes that are mounted were made larger."""
     log_level: Level = Level.INFO

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from paddleflow.sockets import listening, remove
+from pf_csi.holder import processes
 from pf_csi.holder.door import SOCKET, Door, listening_for
+from pf_csi.holder.lanes import Lanes
 from pf_csi.holder.places import Folders
 from pf_csi.holder.pods import PodClients, give
 from pf_csi.holder.processes import Cache, LocalProcesses
 from pf_csi.holder.reaping import adopt_orphans, reap
 from pf_csi.holder.server import HolderServer
 from pf_csi.holder.supervisor import Patience, Supervisor
+from pf_csi.kernel.connections import Connections, open_connections
 from pf_csi.settings import HolderSettings, Run
 from pf_kit.lifecycle import Program, Stop
 from pf_kit.start import CannotStart
 
+logger = logging.getLogger(__name__)
+
 VERSION = version("paddleflow-server")
 _MORE = 5.0
 """Seconds that a client has longer than whoever waits for it: it is told to ask again, and then what went wrong."""
-_WORKERS = 64
-"""Mounts that are begun or ended at once."""
+_LOOKS = 6
+"""How often a client is looked at in the time in which it must have answered."""
 
 
 async def main(settings: HolderSettings, stop: Stop) -> None:
@@ -46,6 +51,7 @@ async def main(settings: HolderSettings, stop: Stop) -> None:
         stack.callback(server.close)
         _while_it_lives(stack, reap())
         _while_it_lives(stack, _refresh(supervisor, settings.sizes_seconds))
+        _while_it_lives(stack, _look_after(supervisor, settings.hanging_seconds / _LOOKS))
         stop.serving = True
         await stop.asked.wait()
 
@@ -61,6 +67,13 @@ async def _refresh(supervisor: Supervisor, every: float) -> None:
         await supervisor.refresh()
 
 
+async def _look_after(supervisor: Supervisor, every: float) -> None:
+    """Clients may live and answer nobody."""
+    while True:
+        await asyncio.sleep(every)
+        await supervisor.look_after()
+
+
 PROGRAM = Program("csi holder", VERSION, "PF_CSI_HOLDER", HolderSettings, main)
 
 
@@ -69,11 +82,21 @@ async def _supervisor(settings: HolderSettings, stack: AsyncExitStack) -> Superv
     folders = Folders(settings.mounts, settings.secrets, settings.clients.states if pods else None)
     cache = Cache(settings.cache, settings.cache_gib << 30 or None)
     user = settings.clients.user if pods else None
-    processes = LocalProcesses(folders, cache, settings.ready_seconds + _MORE, user)
-    clients = await _pods(settings, folders, processes, stack) if pods else processes
-    workers = ThreadPoolExecutor(_WORKERS, "mounts")
-    patience = Patience(settings.ready_seconds, settings.uploaded_seconds)
-    return Supervisor(clients, lambda key: str(folders.of(key).at), workers, patience)
+    waiting = processes.Patience(settings.ready_seconds + _MORE, settings.hanging_seconds)
+    keepers = LocalProcesses(folders, cache, waiting, _connections(), user)
+    clients = await _pods(settings, folders, keepers, stack) if pods else keepers
+    patience = Patience(
+        settings.ready_seconds, settings.uploaded_seconds, settings.kept_seconds, settings.hanging_seconds
+    )
+    return Supervisor(clients, lambda key: str(folders.of(key).at), Lanes(), patience)
+
+
+def _connections() -> Connections | None:
+    try:
+        return open_connections()
+    except OSError as error:
+        logger.warning("the kernel does not show what clients have not answered", extra={"why": error.strerror})
+        return None
 
 
 async def _pods(

@@ -45,7 +45,31 @@ class Clients(Protocol):
         """Whoever begins to serve it, and does not serve it yet, is ended."""
 
     def clear(self, key: str) -> bool:
-        """Nothing of it is left; False if what could not be uploaded is."""
+        """Nothing of it is left; False if something is still to be uploaded: then nothing is forgotten."""
+
+    def leave(self, key: str) -> None:
+        """Nobody uses it any more: who supervises it next goes on ending it."""
+
+    def take_up(self, key: str) -> None:
+        """Somebody uses it again."""
+
+    def left_for(self, key: str) -> float | None:
+        """For how many seconds nobody has used it; None if somebody does."""
+
+    def forget(self, key: str) -> None:
+        """What opens the storage; what was not uploaded is kept where it is."""
+
+    def waits(self, key: str) -> bool:
+        """Something was asked of the mount that is not answered, as the kernel says."""
+
+    def answers(self, key: str) -> bool:
+        """Whoever serves it answers who asks how it is, however slow its storage is."""
+
+    def replace(self, key: str) -> None:
+        """Whoever serves it is ended, and whoever keeps it goes on with another."""
+
+    def break_off(self, key: str) -> None:
+        """All that was asked of the mount fails, and nobody keeps it any more."""
 
     def known(self) -> Mapping[str, Mapping[str, Any] | None]:
         """Keys of which something is there, and what whoever serves them is to be told, if that is known."""

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import select
+import signal
 import socket
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from paddleflow.mounted import NotMounted, SlowToAnswer, Unanswered, ask_whoever_serves
 from paddleflow.mountinfo import read_mounts
+from paddleflow.mounting import LOG
 from paddleflow.sockets import address, peer_of
 from pf_csi.holder.places import KeyFolder
 from pf_csi.kernel import libc
@@ -17,7 +23,10 @@ from pf_csi.kernel.libc import Unmounting
 
 HOLDER = "holder"
 """The socket of the process that keeps a mount."""
+_SERVING = "serving"
+"""The file that whoever serves a mount has locked as long as it lives."""
 _ANSWERS_WITHIN = 5.0
+_DEAD_WITHIN = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +44,78 @@ class Keeper:
 
 
 def keeper_of(folder: KeyFolder) -> Keeper | None:
-    """The process that keeps a mount, as its socket tells."""
+    """The process that keeps a mount, as its socket tells; if that is stuck, as its log does."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
         probe.settimeout(_ANSWERS_WITHIN)
         try:
             with address(folder.served / HOLDER) as short:
                 probe.connect(short)
-            process = peer_of(probe).process
-            return Keeper(process, os.pidfd_open(process))
-        except (OSError, TimeoutError):
+            return _keeper(peer_of(probe).process)
+        except TimeoutError:
+            return _keeper(*_eldest(folder))
+        except OSError:
             return None
+
+
+def _keeper(*processes: int) -> Keeper | None:
+    """The first of them that lives."""
+    for process in processes:
+        with suppress(ProcessLookupError):
+            return Keeper(process, os.pidfd_open(process))
+    return None
+
+
+def _eldest(folder: KeyFolder) -> list[int]:
+    """Whoever keeps a mount has begun whoever serves it."""
+    living = processes_of(folder)
+    return [process for process in living if _parent(process) not in living]
+
+
+def _parent(process: int) -> int:
+    try:
+        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def processes_of(folder: KeyFolder) -> list[int]:
+    """All that live who keep or begin the mount, and serve it here: their complaints go to its log."""
+    found, log = [], str(folder.state / LOG)
+    for process in Path("/proc").iterdir():
+        with suppress(OSError):
+            if process.name.isdigit() and str((process / "fd" / "2").readlink()) == log:
+                found.append(int(process.name))
+    return found
+
+
+def is_taken(folder: KeyFolder) -> bool:
+    """Somebody lives who serves with this folder, answering or not: the kernel knows."""
+    try:
+        descriptor = os.open(folder.served / _SERVING, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def kill(processes: Iterable[int]) -> None:
+    """Returns when they are dead. OSError if one cannot die."""
+    dying = list[int]()
+    for process in processes:
+        with suppress(ProcessLookupError):
+            dying.append(os.pidfd_open(process))
+            signal.pidfd_send_signal(dying[-1], signal.SIGKILL)
+    try:
+        if not all(select.select([each], [], [], _DEAD_WITHIN)[0] for each in dying):
+            raise OSError(errno.ETIMEDOUT, "a client that was killed does not die: its storage or its disk hangs")
+    finally:
+        for each in dying:
+            os.close(each)
 
 
 def is_served(folder: KeyFolder) -> bool:

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkstemp
@@ -14,8 +15,12 @@ from typing import Any
 
 _KEY = re.compile(r"[0-9a-f]{16,64}")
 _NEW = ".new"
-_LEFT = ("stage", "aside", "uploads", "moves")
-"""What a client keeps of what it has not uploaded."""
+_UNFINISHED = ("stage", "uploads", "moves")
+"""What a client keeps of what it has not uploaded yet."""
+_ASIDE = "aside"
+"""What it cannot upload."""
+_LEFT = "left"
+"""A file that is there while nobody uses the mount; it was made when that began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +79,35 @@ class KeyFolder:
         for left in self.secret.parent.glob(f"{self.secret.stem}.*{_NEW}"):
             left.unlink(missing_ok=True)
 
+    def leave(self) -> None:
+        with suppress(FileNotFoundError, FileExistsError):
+            (self.path / _LEFT).touch(0o600, exist_ok=False)
+
+    def take_up(self) -> None:
+        (self.path / _LEFT).unlink(missing_ok=True)
+
+    def left_at(self) -> float | None:
+        """When it was left, in seconds since 1970; None if it was not."""
+        try:
+            return (self.path / _LEFT).stat().st_mtime
+        except FileNotFoundError:
+            return None
+
     def remove(self) -> bool:
-        """False if something is left that could not be uploaded: then it stays for whoever mounts it next."""
-        self.forget()
-        if any(any(folder.iterdir()) for name in _LEFT if (folder := self.served / name).is_dir()):
+        """False if something is still to be uploaded: then all stays. What cannot be uploaded is kept, too."""
+        if self._has(*_UNFINISHED):
             return False
-        shutil.rmtree(self.state, ignore_errors=True)
-        shutil.rmtree(self.served, ignore_errors=True)
-        self.at.rmdir()
-        self.path.rmdir()
+        self.forget()
+        if not self._has(_ASIDE):
+            shutil.rmtree(self.state, ignore_errors=True)
+            shutil.rmtree(self.served, ignore_errors=True)
+            self.at.rmdir()
+            (self.path / _LEFT).unlink(missing_ok=True)
+            self.path.rmdir()
         return True
+
+    def _has(self, *names: str) -> bool:
+        return any(any(folder.iterdir()) for name in names if (folder := self.served / name).is_dir())
 
 
 @dataclass(frozen=True, slots=True)

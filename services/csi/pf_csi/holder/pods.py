@@ -41,7 +41,12 @@ class PodClients:
         folder = self._folders.of(key)
         give(folder.served, self._user)
         self._tell(key, folder, mount)
-        keeper = self._keepers.begin(key, mount)
+        try:
+            keeper = self._keepers.begin(key, mount)
+        except Refusal:
+            # Whoever served it before may live, and not answer.
+            self._at_door(self._door.end, key)
+            raise
         self._at_door(self._door.want, key)
         try:
             self._until_served(folder, keeper)
@@ -80,11 +85,42 @@ class PodClients:
             self._at_door(self._door.end, key)
 
     def clear(self, key: str) -> bool:
-        (self._told / f"{key}.json").unlink(missing_ok=True)
-        return self._keepers.clear(key)
+        cleared = self._keepers.clear(key)
+        if cleared:
+            self._untell(key)
+        return cleared
+
+    def leave(self, key: str) -> None:
+        self._keepers.leave(key)
+
+    def take_up(self, key: str) -> None:
+        self._keepers.take_up(key)
+
+    def left_for(self, key: str) -> float | None:
+        return self._keepers.left_for(key)
+
+    def forget(self, key: str) -> None:
+        self._untell(key)
+        self._keepers.forget(key)
+
+    def waits(self, key: str) -> bool:
+        return self._keepers.waits(key)
+
+    def answers(self, key: str) -> bool:
+        return self._keepers.answers(key)
+
+    def replace(self, key: str) -> None:
+        self._at_door(self._door.end, key)
+
+    def break_off(self, key: str) -> None:
+        self._keepers.break_off(key)
+        self._at_door(self._door.end, key)
 
     def known(self) -> Mapping[str, Mapping[str, Any] | None]:
         return self._keepers.known()
+
+    def _untell(self, key: str) -> None:
+        (self._told / f"{key}.json").unlink(missing_ok=True)
 
     def _tell(self, key: str, folder: KeyFolder, mount: Mapping[str, Any]) -> None:
         """Who reads it sees what was there before, or all of it."""
@@ -100,7 +136,7 @@ class PodClients:
 
     def _until_served(self, folder: KeyFolder, keeper: Keeper) -> None:
         """Refusal if nobody comes in time: then the kubelet asks again."""
-        deadline = time.monotonic() + self._keepers.patience
+        deadline = time.monotonic() + self._keepers.patience.ready
         while not answers(folder):
             if keeper.is_gone():
                 raise Refusal(Why.UNREACHABLE, "whoever kept the mount ended before it was served; try again")

@@ -8,24 +8,35 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from threading import Thread
 from typing import Any
 
 from paddleflow.mounted import NotMounted, SlowToAnswer, Unanswered, ask_whoever_serves
 from paddleflow.mountinfo import read_mounts
-from paddleflow.mounting import LOG, CannotMount, start
+from paddleflow.mounting import CannotMount, start
 from pf_csi.holder.diagnosing import diagnosed
-from pf_csi.holder.keepers import HOLDER, Keeper, answers, hangs, is_served, keeper_of, take_off
+from pf_csi.holder.keepers import (
+    HOLDER,
+    Keeper,
+    answers,
+    hangs,
+    is_served,
+    is_taken,
+    keeper_of,
+    kill,
+    processes_of,
+    take_off,
+)
+from pf_csi.holder.lanes import apart
 from pf_csi.holder.places import Folders, KeyFolder
 from pf_csi.holder.quotas import recorded_quota
+from pf_csi.kernel.connections import Connections
+from pf_csi.refusals import Refusal, Why
 
 logger = logging.getLogger(__name__)
 
@@ -44,14 +55,27 @@ class Cache:
     size: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long clients are waited for, in seconds."""
+
+    ready: float
+    """Until one serves, or has failed."""
+    hanging: float
+    """Until one that lives and does not answer is ended."""
+
+
 class LocalProcesses:
     """Fulfils `Clients`."""
 
-    def __init__(self, folders: Folders, cache: Cache, patience: float, user: int | None = None) -> None:
+    def __init__(
+        self, folders: Folders, cache: Cache, patience: Patience, connections: Connections | None, user: int | None
+    ) -> None:
+        """`connections`: None where the kernel does not show them."""
         self._folders = folders
         self._cache = cache
         self.patience = patience
-        """Seconds in which a client is ready, or has failed."""
+        self._connections = connections
         self._user = user
         """Of clients that come by themselves; None: processes that are begun here serve what they keep."""
 
@@ -63,7 +87,7 @@ class LocalProcesses:
         if keeper is not None:
             # Two must not keep one mount.
             return keeper
-        if not is_served(folder):
+        if not self._goes_on(folder):
             take_off(folder.at)
         return self._started(folder, mount)
 
@@ -92,7 +116,7 @@ class LocalProcesses:
         if not hangs(folder) and (waited <= _WITHOUT_A_WORD or answers(folder)):
             return False
         logger.warning("a client that does not answer is killed", extra={"key": key})
-        _kill(folder)
+        kill(processes_of(folder))
         return True
 
     def abort(self, key: str) -> bool:
@@ -100,27 +124,82 @@ class LocalProcesses:
         folder = self._folders.of(key)
         if answers(folder):
             return False
-        _kill(folder)
+        kill(processes_of(folder))
         return True
 
     def clear(self, key: str) -> bool:
+        folder = self._folders.of(key)
         try:
-            return self._folders.of(key).remove()
+            cleared = folder.remove()
+            if cleared and folder.path.exists():
+                logger.error("what the storage refuses is kept", extra={"key": key, "where": str(folder.served)})
+            return cleared
         except FileNotFoundError:
             return True
+
+    def leave(self, key: str) -> None:
+        self._folders.of(key).leave()
+
+    def take_up(self, key: str) -> None:
+        self._folders.of(key).take_up()
+
+    def left_for(self, key: str) -> float | None:
+        left = self._folders.of(key).left_at()
+        return None if left is None else max(0.0, time.time() - left)
+
+    def forget(self, key: str) -> None:
+        self._folders.of(key).forget()
+
+    def waits(self, key: str) -> bool:
+        number = _connection(self._folders.of(key))
+        if self._connections is None:
+            return True
+        return number is not None and self._connections.waiting(number) > 0
+
+    def answers(self, key: str) -> bool:
+        return answers(self._folders.of(key))
+
+    def replace(self, key: str) -> None:
+        folder = self._folders.of(key)
+        keeper = keeper_of(folder)
+        if keeper is not None:
+            keeper.close()
+        kill(each for each in processes_of(folder) if keeper is None or each != keeper.process)
+
+    def break_off(self, key: str) -> None:
+        folder = self._folders.of(key)
+        number = _connection(folder)
+        if self._connections is not None and number is not None:
+            self._connections.abort(number)
+        kill(processes_of(folder))
+
+    def _goes_on(self, folder: KeyFolder) -> bool:
+        """Whether a client serves that has lost its keeper, and hands its mount to the next one.
+
+        One that is slow to answer is waited for, and ended then: two must not have one folder. Refusal if it cannot be.
+        """
+        until = time.monotonic() + self.patience.hanging
+        while (processes_of(folder) or is_taken(folder)) and time.monotonic() < until:
+            if is_served(folder):
+                return True
+            time.sleep(_LOOK)
+        kill(processes_of(folder))
+        if is_taken(folder):
+            raise Refusal(Why.PENDING, "whoever served the mount before lives, and does not answer; try again")
+        return False
 
     def known(self) -> Mapping[str, Mapping[str, Any] | None]:
         return {key: self._folders.of(key).remembered() for key in self._folders.all()}
 
     def _started(self, folder: KeyFolder, mount: Mapping[str, Any]) -> Keeper:
         """One that takes up a mount which is served says nothing, but can be seen."""
-        started = _apart(partial(start, self._kept_with(folder, mount), os.environ, patience=self.patience))
+        started = apart(partial(start, self._kept_with(folder, mount), os.environ, patience=self.patience.ready))
         if (keeper := _seen(folder, started)) is not None:
             return keeper
         try:
             started.result()
         except CannotMount as problem:
-            _kill(folder)
+            kill(processes_of(folder))
             raise diagnosed(mount, problem.message) from None
         keeper = keeper_of(folder)
         if keeper is None:
@@ -159,26 +238,7 @@ def _seen(folder: KeyFolder, started: Future[None]) -> Keeper | None:
     return None
 
 
-def _kill(folder: KeyFolder) -> None:
-    """All who serve, keep or begin the mount: their complaints go to its log."""
-    log = str(folder.state / LOG)
-    for process in Path("/proc").iterdir():
-        with suppress(OSError):
-            if process.name.isdigit() and str((process / "fd" / "2").readlink()) == log:
-                os.kill(int(process.name), signal.SIGKILL)
-
-
-def _apart(work: Callable[[], None]) -> Future[None]:
-    """By a thread that nobody waits for when the process ends."""
-    done: Future[None] = Future()
-
-    def run() -> None:
-        try:
-            work()
-        except BaseException as error:  # noqa: BLE001  # whoever asks for the result raises it
-            done.set_exception(error)
-        else:
-            done.set_result(None)
-
-    Thread(target=run, name="start", daemon=True).start()
-    return done
+def _connection(folder: KeyFolder) -> str | None:
+    """By which number the kernel knows whoever serves the mount."""
+    top = read_mounts().top(str(folder.at))
+    return top.connection if top is not None and top.ours else None

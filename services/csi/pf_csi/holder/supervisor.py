@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping
-from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,6 +12,8 @@ from typing import Any, TypeVar
 
 from pf_csi.held import Held, State
 from pf_csi.holder.clients import Clients, Served
+from pf_csi.holder.ladder import Silence, Step, next_step
+from pf_csi.holder.lanes import Lanes
 from pf_csi.refusals import Refusal, Why, of_error
 
 T = TypeVar("T")
@@ -21,6 +22,9 @@ logger = logging.getLogger(__name__)
 _PAUSES = (0.0, 0.5, 1.0, 2.0, 5.0)
 """Seconds before a mount is begun again, by how often that has failed."""
 _LOOK = 1.0
+_AGAIN = (1.0, 2.0, 5.0, 15.0, 60.0)
+"""Seconds before what is left is uploaded again."""
+_SOON = 0.1
 
 
 @dataclass
@@ -34,6 +38,11 @@ class _Mount:
     refusal: Refusal | None = None
     served: Served | None = None
     task: asyncio.Task[None] | None = field(default=None, repr=False)
+    idle: bool = False
+    """It is ending, and nothing is done about it at this moment: who wants it may have it."""
+    wanted: bool = False
+    """Somebody asks for it, and it does not answer."""
+    silence: Silence = field(default_factory=Silence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +53,21 @@ class Patience:
     """For a mount; the kubelet gives up after 120."""
     uploaded: float = 20.0
     """For what was written, when a mount ends."""
+    kept: float = 86_400.0
+    """Until what was written is not tried to be uploaded any more."""
+    hanging: float = 60.0
+    """Until something is done about a client that lives and does not answer."""
+    answer: float = 3.0
+    """For a client that answers, when somebody wants the mount."""
 
 
 class Supervisor:
     """For the thread of one event loop."""
 
-    def __init__(self, clients: Clients, place_of: Callable[[str], str], workers: Executor, patience: Patience) -> None:
+    def __init__(self, clients: Clients, place_of: Callable[[str], str], lanes: Lanes, patience: Patience) -> None:
         self._clients = clients
         self._place_of = place_of
-        self._workers = workers
+        self._lanes = lanes
         self._patience = patience
         self._mounts: dict[str, _Mount] = {}
         self._changed = asyncio.Condition()
@@ -61,15 +76,23 @@ class Supervisor:
 
     async def find(self) -> None:
         """What a supervisor before has left: what is served goes on, and the rest is begun again if it is known how."""
-        for key, told in (await self._apart(self._clients.known)).items():
-            served = await self._apart(partial(self._clients.found, key))
-            mount = self._mounts[key] = _Mount(State.LOST, told)
-            if served is not None:
-                self._watch(key, mount, served)
-                await self._set(mount, State.READY)
-            elif told is not None:
-                mount.state = State.BEGINNING
-                self._run(mount, self._begin(key, mount, failures=1))
+        known = await self._lanes.run("", self._clients.known)
+        await asyncio.gather(*(self._find(key, told) for key, told in known.items()))
+
+    async def _find(self, key: str, told: Mapping[str, Any] | None) -> None:
+        served = await self._apart(key, partial(self._clients.found, key))
+        left = await self._apart(key, partial(self._clients.left_for, key))
+        mount = self._mounts[key] = _Mount(State.LOST, told)
+        if served is not None:
+            self._watch(key, mount, served)
+        if left is not None:
+            mount.state = State.ENDING
+            self._run(mount, self._end(key, mount, None))
+        elif served is not None:
+            await self._set(mount, State.READY)
+        elif told is not None:
+            mount.state = State.BEGINNING
+            self._run(mount, self._begin(key, mount, failures=1))
 
     async def hold(self, key: str, told: Mapping[str, Any]) -> Held:
         """Has it mounted, and waits a while."""
@@ -77,17 +100,34 @@ class Supervisor:
         mount = self._mounts.get(key)
         if mount is None:
             mount = self._mounts[key] = _Mount(State.LOST, told)
+        if mount.idle and mount.task is not None:
+            mount.task.cancel()
+            mount.idle, mount.state = False, State.LOST
         if mount.state in {State.FAILED, State.LOST}:
             mount.told = told
             mount.state = State.BEGINNING
             self._run(mount, self._begin(key, mount))
         await self._until(lambda: mount.state is not State.BEGINNING, self._patience.ready)
+        await self._check_answers(key, mount)
         return self._shown(key, mount)
+
+    async def _check_answers(self, key: str, mount: _Mount) -> None:
+        """Refusal of a mount that is said to be ready, and whose client says nothing."""
+        if mount.state is not State.READY:
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._patience.answer):
+                while True:
+                    if await self._apart(key, partial(self._clients.answers, key)):
+                        return
+                    await asyncio.sleep(_SOON)
+        mount.wanted = True
+        raise Refusal(Why.PENDING, "the client of the mount does not answer, and will be replaced; try again")
 
     async def renew(self, key: str, properties: Mapping[str, str]) -> None:
         if (mount := self._mounts.get(key)) is not None and mount.told is not None:
             mount.told = {**mount.told, "properties": dict(properties)}
-            await self._apart(partial(self._clients.renew, key, properties))
+            await self._apart(key, partial(self._clients.renew, key, properties))
 
     async def release(self, key: str) -> Held | None:
         """Takes it away, and waits a while until it is gone."""
@@ -102,11 +142,44 @@ class Supervisor:
 
     async def refresh(self) -> None:
         """Each mount is told once how large its volume may become."""
-        for key in [key for key, mount in self._mounts.items() if mount.state is State.READY]:
-            try:
-                await self._apart(partial(self._clients.refresh, key))
-            except (Refusal, OSError) as error:
-                logger.warning("the size of a volume is not known", extra={"key": key, "why": str(error)})
+        await asyncio.gather(*(self._refresh(key) for key, _ in self._ready()))
+
+    async def _refresh(self, key: str) -> None:
+        try:
+            await self._apart(key, partial(self._clients.refresh, key))
+        except (Refusal, OSError) as error:
+            logger.warning("the size of a volume is not known", extra={"key": key, "why": str(error)})
+
+    async def look_after(self) -> None:
+        """Each client is asked once, and something is done about those that do not answer for long."""
+        await asyncio.gather(*(self._look_after(key, mount) for key, mount in self._ready()))
+
+    async def _look_after(self, key: str, mount: _Mount) -> None:
+        try:
+            answers = await self._answers(key, mount)
+            if mount.state is State.READY:
+                mount.wanted = mount.wanted and not answers
+                now, patience = asyncio.get_running_loop().time(), self._patience.hanging
+                mount.silence, step = next_step(mount.silence, answers=answers, now=now, patience=patience)
+                await self._climb(key, step)
+        except OSError as error:
+            logger.warning("a client cannot be looked after", extra={"key": key, "why": str(error)})
+
+    async def _climb(self, key: str, step: Step) -> None:
+        if step is Step.WAIT:
+            return
+        work = self._clients.replace if step is Step.REPLACE else self._clients.break_off
+        logger.warning("a client hangs", extra={"key": key, "step": step.value})
+        await self._apart(key, partial(work, key))
+
+    async def _answers(self, key: str, mount: _Mount) -> bool:
+        """True also where nobody has asked for anything."""
+        if not mount.wanted and not await self._apart(key, partial(self._clients.waits, key)):
+            return True
+        return await self._apart(key, partial(self._clients.answers, key))
+
+    def _ready(self) -> list[tuple[str, _Mount]]:
+        return [(key, mount) for key, mount in self._mounts.items() if mount.state is State.READY]
 
     def held(self) -> Mapping[str, Held]:
         return {key: self._shown(key, mount) for key, mount in self._mounts.items()}
@@ -133,7 +206,8 @@ class Supervisor:
         while mount.told is not None and mount.state is State.BEGINNING:
             await asyncio.sleep(_PAUSES[min(failures, len(_PAUSES) - 1)])
             try:
-                served = await self._apart(partial(self._clients.begin, key, mount.told))
+                await self._apart(key, partial(self._clients.take_up, key))
+                served = await self._apart(key, partial(self._clients.begin, key, mount.told))
             except (Refusal, OSError) as error:
                 failures += 1
                 mount.refusal = error if isinstance(error, Refusal) else of_error(error, "it cannot be mounted")
@@ -154,6 +228,7 @@ class Supervisor:
     def _watch(self, key: str, mount: _Mount, served: Served) -> None:
         mount.served = served
         mount.refusal = None
+        mount.silence, mount.wanted = Silence(), False
         asyncio.get_running_loop().add_reader(served.ended, self._ended, key, mount)
 
     def _ended(self, key: str, mount: _Mount) -> None:
@@ -172,29 +247,63 @@ class Supervisor:
             mount.served = None
 
     async def _end(self, key: str, mount: _Mount, begun: asyncio.Task[None] | None) -> None:
+        with suppress(OSError):
+            await self._apart(key, partial(self._clients.leave, key))
         while begun is not None and not begun.done():
-            await self._apart(partial(self._clients.abort, key))
+            with suppress(OSError):
+                await self._apart(key, partial(self._clients.abort, key))
             await asyncio.wait([begun], timeout=_LOOK)
+        await self._finish(key, mount)
+        failures = 0
+        while not await self._cleared(key) and await self._may_upload(key, mount):
+            mount.idle = True
+            await self._tell()
+            await asyncio.sleep(_AGAIN[min(failures, len(_AGAIN) - 1)])
+            mount.idle = False
+            failures += 1
+            await self._upload(key, mount)
+        del self._mounts[key]
+        await self._set(mount, State.LOST)
+
+    async def _may_upload(self, key: str, mount: _Mount) -> bool:
+        """Whether it is tried once more; else what opens the storage is forgotten."""
+        left = await self._apart(key, partial(self._clients.left_for, key))
+        if mount.told is not None and (left or 0.0) < self._patience.kept:
+            return True
+        logger.error("what was written could not be uploaded, and is kept", extra={"key": key})
+        await self._apart(key, partial(self._clients.forget, key))
+        return False
+
+    async def _upload(self, key: str, mount: _Mount) -> None:
+        """Another client finds what the one before has left, and uploads it before it ends."""
+        logger.warning("what was written is not uploaded yet; trying again", extra={"key": key})
+        try:
+            served = await self._apart(key, partial(self._clients.begin, key, mount.told or {}))
+        except (Refusal, OSError) as error:
+            logger.warning("what was written cannot be uploaded now", extra={"key": key, "why": str(error)})
+            return
+        self._watch(key, mount, served)
+        await self._finish(key, mount)
+
+    async def _finish(self, key: str, mount: _Mount) -> None:
+        """It is unmounted, and whoever serves it has ended."""
         served, since = mount.served, asyncio.get_running_loop().time()
         try:
-            await self._apart(partial(self._clients.unmount, key))
+            await self._apart(key, partial(self._clients.unmount, key))
         except OSError as error:
             logger.warning("a mount could not be taken off", extra={"key": key, "why": str(error)})
         while served is not None and mount.served is served:
             await asyncio.sleep(0.05)
-            await self._apart(partial(self._clients.end, key, asyncio.get_running_loop().time() - since))
+            with suppress(OSError):
+                await self._apart(key, partial(self._clients.end, key, asyncio.get_running_loop().time() - since))
             await self._look(mount)
-        if not await self._cleared(key):
-            logger.error("what was written could not be uploaded, and is kept", extra={"key": key})
-        del self._mounts[key]
-        await self._set(mount, State.LOST)
 
     async def _cleared(self, key: str) -> bool:
-        """False if something is left: then it stays for whoever mounts it next."""
+        """False if something is left that is to be uploaded."""
         for pause in _PAUSES:
             await asyncio.sleep(pause)
             try:
-                return await self._apart(partial(self._clients.clear, key))
+                return await self._apart(key, partial(self._clients.clear, key))
             except OSError as error:
                 logger.warning("a mount is not cleared away", extra={"key": key, "why": str(error)})
         return False
@@ -208,6 +317,9 @@ class Supervisor:
 
     async def _set(self, mount: _Mount, state: State) -> None:
         mount.state = state
+        await self._tell()
+
+    async def _tell(self) -> None:
         async with self._changed:
             self.changes += 1
             self._changed.notify_all()
@@ -220,10 +332,10 @@ class Supervisor:
 
     def _is_ending(self, key: str) -> bool:
         mount = self._mounts.get(key)
-        return mount is not None and mount.state is State.ENDING
+        return mount is not None and mount.state is State.ENDING and not mount.idle
 
     def _run(self, mount: _Mount, work: Coroutine[Any, Any, None]) -> None:
         mount.task = asyncio.ensure_future(work)
 
-    async def _apart(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._workers, work)
+    async def _apart(self, key: str, work: Callable[[], T]) -> T:
+        return await self._lanes.run(key, work)

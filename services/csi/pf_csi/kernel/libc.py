@@ -10,6 +10,8 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 """It lets other threads run while it calls, which mounting may wait for."""
 
 _OPEN_TREE, _MOVE_MOUNT, _OPENAT2, _MOUNT_SETATTR = 428, 429, 437, 442
+_FSOPEN, _FSCONFIG, _FSMOUNT = 430, 431, 432
+_CONFIGURED, _AS_USUAL = 6, 1
 _AT_FDCWD, _AT_SYMLINK_NOFOLLOW, _AT_EMPTY_PATH = -100, 0x100, 0x1000
 _CLONE, _CLOEXEC = 1, os.O_CLOEXEC
 _PRIVATE = 1 << 18
@@ -78,6 +80,16 @@ def place(mount: int, folder: int) -> None:
     """Puts a mount over an open folder."""
     flags = ctypes.c_uint(_MOVE_FROM_DESCRIPTOR | _MOVE_TO_DESCRIPTOR)
     _call(_MOVE_MOUNT, "a mount", ctypes.c_int(mount), b"", ctypes.c_int(folder), b"", flags)
+
+
+def unseen(kind: str) -> int:
+    """A descriptor of a filesystem of this kind, which is in no place."""
+    described = _call(_FSOPEN, kind, os.fsencode(kind), ctypes.c_uint(_AS_USUAL))
+    try:
+        _call(_FSCONFIG, kind, ctypes.c_int(described), ctypes.c_uint(_CONFIGURED), None, None, ctypes.c_int(0))
+        return _call(_FSMOUNT, kind, ctypes.c_int(described), ctypes.c_uint(_AS_USUAL), ctypes.c_uint(0))
+    finally:
+        os.close(described)
 
 
 def unmount(path: str, flags: Unmounting) -> None:
