@@ -6,6 +6,8 @@ import errno
 import fcntl
 import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 _LOCK = "serving"
@@ -14,12 +16,21 @@ _NO_LOCKS = frozenset((errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS))
 log = logging.getLogger(__name__)
 
 
-def wait_to_be_alone(folder: Path) -> None:
-    """Until no other process serves with this folder; from then on until this process ends, no other does.
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Waits until no other process serves with this folder; for the block no other does.
 
     One that is stopped, or slow to answer, may go on: what it writes down must not meet what another does.
     """
     descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        _lock(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from pf_backends.port import Backend
-from pf_fuse.alone import wait_to_be_alone
+from pf_fuse.alone import alone
 from pf_fuse.compose import compose
 from pf_fuse.control import Control
 from pf_fuse.holder.client import Held, take
@@ -84,7 +84,13 @@ def serve(settings: MountSettings) -> None:
     begun = time.monotonic()
     _allow_open_files()
     held = take(str(settings.state / _SOCKET))
-    wait_to_be_alone(settings.state)
+    with alone(settings.state):
+        _serve(settings, held, begun)
+    # Not after a fault: then another process serves the mount.
+    held.holder.ended()
+
+
+def _serve(settings: MountSettings, held: Held, begun: float) -> None:
     backend = _opened(settings)
     threading.Thread(target=_find_out, args=(backend,), name="find-out", daemon=True).start()
     # One that ended before it got so far has left what is written down of an earlier mount.
@@ -106,8 +112,6 @@ def serve(settings: MountSettings) -> None:
         transport.serve(held.resumed)
     finally:
         control.end()
-    # Not after a fault: then another process serves the mount.
-    held.holder.ended()
 
 
 def _say_ready() -> None:

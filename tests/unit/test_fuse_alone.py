@@ -9,9 +9,11 @@ from pathlib import Path
 PROGRAM = """
 import sys
 from pathlib import Path
-from pf_fuse.alone import wait_to_be_alone
-wait_to_be_alone(Path(sys.argv[1]))
-print("alone", flush=True)
+from pf_fuse.alone import alone
+with alone(Path(sys.argv[1])):
+    print("alone", flush=True)
+    sys.stdin.readline()
+print("over", flush=True)
 sys.stdin.read()
 """
 
@@ -37,3 +39,16 @@ def test_the_second_serves_when_the_first_is_dead(tmp_path: Path) -> None:
             assert line(second) == b"alone\n"
             second.kill()
         elsewhere.kill()
+
+
+def test_one_serves_with_several_folders_one_after_the_other(tmp_path: Path) -> None:
+    with begun(tmp_path) as first:
+        assert line(first) == b"alone\n"
+        assert first.stdin is not None
+        first.stdin.write(b"\n")
+        first.stdin.flush()
+        assert line(first) == b"over\n"
+        with begun(tmp_path) as second:
+            assert line(second) == b"alone\n"
+            second.kill()
+        first.kill()
