@@ -186,7 +186,7 @@ def test_row_7_what_a_crash_left_between_two_steps_is_undone(own_csi: Site, targ
     for path in (own_csi.folder / "state" / "journal").iterdir():
         path.unlink()
     own_csi.start("node")
-    own_csi.unpublish(target)
+    until_done(lambda: own_csi.unpublish(target))
     wait_until(lambda: not own_csi.mounted().all and not own_csi.clients())
 
 

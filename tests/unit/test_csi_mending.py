@@ -45,7 +45,9 @@ class FaultyHolder:
 def ground(folder: Path, holder: Any, workers: ThreadPoolExecutor) -> Ground:
     targets, journal = Targets(folder), Journal(folder / "journal")
     holding = cast("Holder", holder)
-    return Ground(targets, journal, holding, NoFilesystems(), lambda: Mounts([]), workers, Rules(), b"salt", "boot")
+    return Ground(
+        targets, journal, holding, NoFilesystems(), lambda: Mounts([]), workers, Rules(), b"salt", "boot", "driver"
+    )
 
 
 async def test_a_fault_ends_nothing_and_is_seen(

@@ -59,7 +59,7 @@ def test_a_mount_that_was_made_anew_is_bound_over_the_old_one() -> None:
 def test_layers_that_containers_were_started_with_stay_but_for_too_many() -> None:
     layers = [mount(TARGET, f"0:{number}") for number in range(10, 10 + MOST_LAYERS)]
     assert wanted([mount(AT), *layers[:-1]]) == [Rebind(ENTRY, AT)]
-    assert wanted([mount(AT), *layers]) == [Peel(TARGET), Rebind(ENTRY, AT)]
+    assert wanted([mount(AT), *layers]) == [Peel(ENTRY, TARGET), Rebind(ENTRY, AT)]
 
 
 def test_what_was_taken_off_comes_back() -> None:
@@ -138,7 +138,7 @@ def test_after_the_steps_nothing_is_left_to_do(layers: list[str], source: str) -
     mounts = [mount(AT, source), *(mount(TARGET, device) for device in layers)]
     for step in wanted(mounts):
         match step:
-            case Peel(place):
+            case Peel(_, place):
                 last = max(index for index, each in enumerate(mounts) if each.place == place)
                 del mounts[last]
             case Rebind(entry):

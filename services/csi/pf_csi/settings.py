@@ -40,6 +40,22 @@ class AllowedSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class CallSettings:
+    """How another service is called. Without any of it connections are not encrypted."""
+
+    ca: Path | None = None
+    """Certificates of those who sign that of the service, in PEM. Empty: those that are commonly trusted."""
+    certificate: Path | None = None
+    """The certificate chain that the driver shows, in PEM, where services ask for one."""
+    key: Path | None = None
+    """The private key of the certificate."""
+
+    def __post_init__(self) -> None:
+        if (self.certificate is None) != (self.key is None):
+            raise ValueError("the certificate and its key must be set together")
+
+
+@dataclass(frozen=True, slots=True)
 class NodeSettings:
     """All settings of `pf-csi node`."""
 
@@ -59,6 +75,7 @@ class NodeSettings:
     """The socket of `pf-csi holder` on the same machine."""
     fs: str = ""
     """Where the filesystem service is, ``host:port``, for volumes that name a filesystem; empty: there are none."""
+    fs_tls: CallSettings = field(default_factory=CallSettings)
     driver: str = DRIVER
     """The name of the driver, as in the object CSIDriver."""
     log_level: Level = Level.INFO

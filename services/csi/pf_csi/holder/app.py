@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from paddleflow.sockets import listening, remove
+from pf_csi.claims import claimed
 from pf_csi.holder import processes
 from pf_csi.holder.door import SOCKET, Door, listening_for
 from pf_csi.holder.lanes import Lanes
@@ -43,6 +44,7 @@ async def main(settings: HolderSettings, stop: Stop) -> None:
         raise CannotStart(f"cannot listen at {settings.socket}: {error.strerror}") from error
     async with AsyncExitStack() as stack:
         stack.callback(remove, settings.socket)
+        stack.enter_context(claimed(settings.mounts, "PF_CSI_HOLDER_MOUNTS"))
         supervisor = await _supervisor(settings, stack)
         stack.callback(supervisor.close)
         # Who asks before all is found that is there waits, and nothing is begun twice.

@@ -96,7 +96,7 @@ class LocalProcesses:
 
     def renew(self, key: str, properties: Mapping[str, str]) -> None:
         folder = self._folders.of(key)
-        if mount := folder.remembered():
+        if (mount := folder.remembered()) and mount["properties"] != properties:
             folder.remember({**mount, "properties": dict(properties)})
 
     def refresh(self, key: str) -> None:

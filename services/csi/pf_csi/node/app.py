@@ -13,6 +13,7 @@ from pathlib import Path
 
 from paddleflow.channel import open_channel
 from paddleflow.mountinfo import read_mounts
+from pf_csi.claims import claimed
 from pf_csi.contract import csi_pb2_grpc, registration_pb2_grpc
 from pf_csi.holder.client import HolderClient
 from pf_csi.kernel.targets import Targets
@@ -31,6 +32,8 @@ from pf_csi.serving import serving
 from pf_csi.settings import NodeSettings
 from pf_csi.turns import Turns
 from pf_kit.lifecycle import Program, Stop
+from pf_kit.start import CannotStart
+from pf_kit.tls import TlsSettings, client_tls
 
 VERSION = version("paddleflow-server")
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -40,7 +43,9 @@ _SALT = 32
 
 async def main(settings: NodeSettings, stop: Stop) -> None:
     """Serves until it is told to stop. What is mounted stays."""
-    async with _filesystems(settings.fs) as filesystems, AsyncExitStack() as stack:
+    async with AsyncExitStack() as stack:
+        stack.enter_context(claimed(settings.state, "PF_CSI_NODE_STATE"))
+        filesystems = await stack.enter_async_context(_filesystems(settings))
         ground, turns = _ground(settings, filesystems), Turns()
         publishing = Publishing(ground, turns)
         looking = Looking(ground.journal, ground.read, Probe())
@@ -75,16 +80,20 @@ async def _register(stack: AsyncExitStack, settings: NodeSettings) -> None:
 
 
 @asynccontextmanager
-async def _filesystems(address: str) -> AsyncIterator[Filesystems]:
-    if not address:
+async def _filesystems(settings: NodeSettings) -> AsyncIterator[Filesystems]:
+    if not settings.fs:
         yield NoFilesystems()
         return
-    async with open_channel(address, None) as channel:
+    files = settings.fs_tls
+    try:
+        tls = client_tls(TlsSettings(files.certificate, files.key, None, files.ca))
+    except OSError as error:
+        raise CannotStart(f"cannot read {error.filename}, which TLS needs: {error.strerror}") from error
+    async with open_channel(settings.fs, tls) as channel:
         yield RemoteFilesystems(channel)
 
 
 def _ground(settings: NodeSettings, filesystems: Filesystems) -> Ground:
-    settings.state.mkdir(mode=0o700, parents=True, exist_ok=True)
     return Ground(
         Targets(settings.kubelet),
         Journal(settings.state / "journal"),
@@ -95,6 +104,7 @@ def _ground(settings: NodeSettings, filesystems: Filesystems) -> Ground:
         Rules(settings.allowed.kinds, settings.allowed.folders),
         _salt(settings.state / "salt"),
         _BOOT.read_text().strip(),
+        settings.driver,
     )
 
 

@@ -28,6 +28,7 @@ def asked(request: pb.NodePublishVolumeRequest) -> Asked:
         request.readonly or capability.access_mode.mode in READERS,
         dict(request.volume_context),
         dict(request.secrets),
+        capability.access_mode.mode == _MODE.SINGLE_NODE_SINGLE_WRITER,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from pf_csi import options as option_words
@@ -25,6 +25,8 @@ class Asked:
     read_only: bool = False
     context: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    alone: bool = False
+    """Nobody else on this machine may have the volume."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Wish:
     options: Options
     record: str = ""
     """Where its quota stands, beside the volume; empty: nowhere."""
+    alone: bool = False
 
     def shape(self, salt: bytes) -> str:
         """What must be the same in another attempt; secrets are not part of it."""
@@ -73,6 +76,8 @@ class Entry:
     """How often the mount of the key had been made anew when it was bound here."""
     boot: str
     """During which run of the machine."""
+    alone: bool = False
+    """Nobody else on this machine may have the volume."""
 
 
 def wish_of(asked: Asked, rules: Rules) -> Wish:
@@ -85,12 +90,18 @@ def wish_of(asked: Asked, rules: Rules) -> Wish:
     options = Options(**told)
     if asked.group:
         options = replace(options, gid=option_words.group(asked.group), grouped=True)
-    return Wish(
-        asked.volume, asked.target, asked.context.get(POD, ""), place, options, asked.context.get(RECORD_KEY, "")
-    )
+    pod, record = asked.context.get(POD, ""), asked.context.get(RECORD_KEY, "")
+    return Wish(asked.volume, asked.target, pod, place, options, record, asked.alone)
 
 
 def check_same(entry: Entry, wish: Wish, salt: bytes) -> None:
     """Refusal if something else was published at the target. What is recalled has no shape, and may have no volume."""
     if entry.volume not in {wish.volume, ""} or entry.shape not in {wish.shape(salt), ""}:
         raise Refusal(Why.DIFFERENT, "something else is published at this target; unpublish it first")
+
+
+def check_alone(wish: Wish, others: Iterable[Entry | Wish]) -> None:
+    """Refusal if somebody has the volume at another target, and one of both is to be alone with it."""
+    for other in others:
+        if other.volume == wish.volume and other.target != wish.target and (wish.alone or other.alone):
+            raise Refusal(Why.UNREADY, f"one pod alone may have this volume, and it is published at {other.target}")

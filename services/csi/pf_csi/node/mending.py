@@ -8,6 +8,7 @@ import sys
 from contextlib import suppress
 from functools import partial
 
+from pf_csi.node.domain import Entry
 from pf_csi.node.reconciling import Forget, Peel, Rebind, RebindWithin, Recall, Release, Step, steps
 from pf_csi.node.service import Ground, Publishing
 from pf_csi.refusals import Refusal, Why
@@ -72,12 +73,10 @@ class Mending:
                 await self._publishing.let_go(key)
             case Recall(target):
                 await self._turns.take(target, self._publishing.recall(target))
-            case Forget(entry) | Rebind(entry) | RebindWithin(entry):
+            case Forget(entry) | Rebind(entry) | RebindWithin(entry) | Peel(entry):
                 await self._turns.take(entry.target, self._at_target(step))
-            case Peel(place):
-                await self._peel(place)
 
-    async def _at_target(self, step: Forget | Rebind | RebindWithin) -> None:
+    async def _at_target(self, step: Forget | Rebind | RebindWithin | Peel) -> None:
         ground = self._ground
         if ground.journal.at(step.entry.target) != step.entry:
             raise Refusal(Why.PENDING, "it was published anew meanwhile")
@@ -86,10 +85,11 @@ class Mending:
                 case Forget(entry):
                     await ground.apart(partial(ground.targets.clear, entry.target))
                     await ground.apart(partial(ground.journal.remove, entry.target))
+                case Peel(_, place):
+                    with suppress(FileNotFoundError):
+                        await ground.apart(partial(ground.targets.peel, place))
                 case Rebind(entry, source):
-                    await ground.apart(partial(ground.targets.make, entry.target))
-                    bind = partial(ground.targets.bind, source, entry.target, read_only=entry.read_only)
-                    await ground.apart(bind)
+                    await self._rebind(entry, source)
                 case RebindWithin(entry, source, inner, place):
                     await self._rebind_within(source, inner, place, read_only=entry.read_only)
         except FileNotFoundError:
@@ -98,11 +98,14 @@ class Mending:
         except OSError as error:
             logger.warning("not mended", extra={"target": step.entry.target, "why": error.strerror})
 
-    async def _peel(self, place: str) -> None:
-        try:
-            await self._ground.apart(partial(self._ground.targets.peel, place))
-        except OSError as error:
-            logger.warning("a dead layer stays", extra={"target": place, "why": error.strerror})
+    async def _rebind(self, entry: Entry, source: str) -> None:
+        """Unless whoever had a turn before has."""
+        ground = self._ground
+        mounts = ground.read()
+        there, wanted = mounts.top(entry.target), mounts.top(source)
+        if there is None or wanted is None or there.device != wanted.device:
+            await ground.apart(partial(ground.targets.make, entry.target))
+            await ground.apart(partial(ground.targets.bind, source, entry.target, read_only=entry.read_only))
 
     async def _rebind_within(self, source: str, inner: str, place: str, *, read_only: bool) -> None:
         """Another process does, which may be killed: the folder has to be looked up in the mount."""
@@ -120,7 +123,7 @@ def _target(step: Step) -> str:
     match step:
         case Release(key):
             return key
-        case Peel(place) | Recall(place):
-            return place
-        case Forget(entry) | Rebind(entry) | RebindWithin(entry):
+        case Recall(target):
+            return target
+        case Peel(entry) | Forget(entry) | Rebind(entry) | RebindWithin(entry):
             return entry.target

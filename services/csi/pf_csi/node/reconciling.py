@@ -47,6 +47,7 @@ class RebindWithin:
 class Peel:
     """Takes off what lies over the last layer but one."""
 
+    entry: Entry
     place: str
 
 
@@ -99,16 +100,16 @@ def _of_entry(entry: Entry, mounts: Mounts, held: Held | None, boot: str) -> Ite
     if source is None or not source.ours:
         return
     if top is None or top.device != source.device:
-        yield from _excess(mounts, entry.target, MOST_LAYERS)
+        yield from _excess(mounts, entry, entry.target, MOST_LAYERS)
         yield Rebind(entry, held.place)
     for dead in _subpaths(entry, mounts, source):
-        yield from _excess(mounts, dead.place, MOST_PART_LAYERS)
+        yield from _excess(mounts, entry, dead.place, MOST_PART_LAYERS)
         yield RebindWithin(entry, held.place, dead.root.lstrip("/"), dead.place)
 
 
-def _excess(mounts: Mounts, place: str, most: int) -> Iterator[Step]:
+def _excess(mounts: Mounts, entry: Entry, place: str, most: int) -> Iterator[Step]:
     """Layers that are too many by one once another lies upon them."""
-    yield from (Peel(place) for _ in mounts.layers(place)[most - 1 :])
+    yield from (Peel(entry, place) for _ in mounts.layers(place)[most - 1 :])
 
 
 def _subpaths(entry: Entry, mounts: Mounts, source: Mount) -> Iterator[Mount]:

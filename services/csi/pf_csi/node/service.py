@@ -14,12 +14,12 @@ from typing import TypeVar
 from paddleflow.mountinfo import ReadMounts
 from pf_csi.held import Held, State
 from pf_csi.kernel.targets import Targets
-from pf_csi.node.domain import Asked, Entry, Wish, check_same, wish_of
+from pf_csi.node.domain import Asked, Entry, Wish, check_alone, check_same, wish_of
 from pf_csi.node.journal import Journal
 from pf_csi.node.ports import Filesystems, Holder
-from pf_csi.node.recalling import KUBELETS, LONGEST, bound
+from pf_csi.node.recalling import KUBELETS, LONGEST, bound, told_driver
 from pf_csi.node.telling import told
-from pf_csi.places import Place, Rules
+from pf_csi.places import Named, Place, Rules
 from pf_csi.refusals import Refusal, Why, of_error
 from pf_csi.turns import Turns
 
@@ -41,6 +41,7 @@ class Ground:
     rules: Rules
     salt: bytes
     boot: str
+    driver: str
 
     @property
     def pods(self) -> str:
@@ -61,12 +62,14 @@ class Publishing:
         """Keys that are being published, and are not to be taken away."""
         self._releasing: dict[str, asyncio.Task[Held | None]] = {}
         """Those that are being taken away, and are not to be asked for meanwhile."""
+        self._coming: dict[str, Wish] = {}
+        """What is being published, by its target."""
 
     async def publish(self, asked: Asked) -> None:
         """Nothing is left of it if that fails for good, and nothing changes if it is there. Refusal."""
         wish = wish_of(asked, self._ground.rules)
         self._check(wish.target)
-        await self._turns.take(wish.target, self._publish(wish))
+        await self._turns.take(wish.target, self._come(wish))
 
     async def unpublish(self, target: str) -> None:
         """There is nothing at the target afterwards, and no target. Refusal."""
@@ -82,6 +85,14 @@ class Publishing:
         except PermissionError as error:
             raise Refusal(Why.MALFORMED, f"target_path: {error.strerror}") from None
 
+    async def _come(self, wish: Wish) -> None:
+        check_alone(wish, [*self._ground.journal.entries, *self._coming.values()])
+        self._coming[wish.target] = wish
+        try:
+            await self._publish(wish)
+        finally:
+            del self._coming[wish.target]
+
     async def _publish(self, wish: Wish) -> None:
         ground = self._ground
         entry, there = await self._known(wish.target), ground.read().top(wish.target)
@@ -89,10 +100,15 @@ class Publishing:
             check_same(entry, wish, ground.salt)
         elif there is not None:
             await self._clear_unknown(wish.target)
-        place = await self._place(wish)
-        key = wish.key(ground.salt)
-        alive = entry is not None and there is not None
-        if entry is not None and alive and entry.key != key:
+        key, alive = wish.key(ground.salt), entry is not None and there is not None
+        try:
+            place = await self._place(wish)
+        except Refusal as refusal:
+            if not alive or refusal.why is not Why.UNREACHABLE:
+                raise
+            logger.warning("it stays as it is", extra={"target": wish.target, "why": refusal.text})
+            return
+        if entry is not None and alive and (entry.key != key or isinstance(wish.place, Named)):
             # Only what opens the storage is another: whoever serves the mount is told, and stays.
             await ground.holder.renew(entry.key, place.all)
             key = entry.key
@@ -175,9 +191,17 @@ class Publishing:
 
     async def _clear_unknown(self, target: str) -> None:
         """What a crash may have left is taken off; what is somebody else's stays."""
+        await self._check_own(target)
         if any(not layer.ours for layer in self._ground.read().layers(target)):
             raise Refusal(Why.DIFFERENT, "something else is mounted at this target; unmount it first")
         await self._ground.apart(partial(self._ground.targets.clear, target))
+
+    async def _check_own(self, target: str) -> None:
+        """Refusal if the kubelet says that another driver is to see to it; there may be two of this kind."""
+        ground = self._ground
+        driver = told_driver(await ground.apart(partial(ground.targets.beside, target, KUBELETS, LONGEST)))
+        if driver not in {ground.driver, ""}:
+            raise Refusal(Why.UNREADY, f"this is a volume of the driver {driver[:64]}, and not of {ground.driver}")
 
     async def _undo(self, target: str) -> None:
         ground = self._ground
@@ -190,6 +214,8 @@ class Publishing:
 
     async def _unpublish(self, target: str) -> None:
         ground, entry = self._ground, await self._known(target)
+        if entry is None:
+            await self._check_own(target)
         clear = ground.targets.clear if entry else ground.targets.clear_own
         try:
             await ground.apart(partial(clear, target))
@@ -230,6 +256,7 @@ class Publishing:
             wish.options.read_only,
             held.generation,
             ground.boot,
+            wish.alone,
         )
         before = ground.journal.at(wish.target)
         # A pod that was told of another way does not lose who it is.
