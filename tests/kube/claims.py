@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kube.api import Thing
-from kube.driver import CLASS, DRIVER
+from kube.driver import CLASS, DRIVER, KEYS_SECRET
+from kube.kubectl import Kubectl
 from kube.pods import pod
 from kube.storage import BUCKET, ENDPOINT
 
@@ -28,6 +29,26 @@ def claim(name: str, size: str = "1Gi", class_name: str = CLASS) -> Thing:
 
 def claimed(name: str, **more: Any) -> Thing:
     return {"persistentVolumeClaim": {"claimName": name, **more}}
+
+
+def volume(name: str, claim: str, folder: str, kubectl: Kubectl, **more: Any) -> Thing:
+    """A folder of the bucket, as an administrator gives it to a claim of this namespace."""
+    handle, flags, secret = more.pop("handle", name), more.pop("flags", []), more.pop("secret", KEYS_SECRET)
+    source = inline(folder, secret, **more)["csi"] | {"volumeHandle": handle}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name},
+        "spec": {
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteMany"],
+            "persistentVolumeReclaimPolicy": "Retain",
+            "storageClassName": "",
+            "mountOptions": flags,
+            "claimRef": {"namespace": kubectl.namespace, "name": claim},
+            "csi": source | {"nodePublishSecretRef": {"name": secret, "namespace": kubectl.namespace}},
+        },
+    }
 
 
 def inline(folder: str, secret: str, *, bucket: str = BUCKET, **more: Any) -> Thing:

@@ -11,6 +11,7 @@ from kube.api import Thing
 from kube.cluster import Cluster
 from kube.helm import Helm
 from kube.identities import NODE
+from kube.layout import KUBELET
 from kube.parts import PROGRAMS
 from kube.storage import BUCKET, ENDPOINT
 from support.s3_servers import KEYS
@@ -30,15 +31,15 @@ def local(repository: str, tag: str = "test") -> dict[str, str]:
     return {"repository": repository, "tag": tag, "pullPolicy": "Never"}
 
 
-def values() -> dict[str, Any]:
-    """Of a cluster whose volumes are made in one bucket."""
+def values(**holder: Any) -> dict[str, Any]:
+    """Of a cluster whose volumes are made in one bucket, and what it says of the holder beside that."""
     store = {"url": f"s3://{BUCKET}/made", "properties": {"endpoint": ENDPOINT, **KEY_PAIR}}
     return {
         "csi": {
             "logLevel": "debug",
             "image": local(REPOSITORY, TAG),
             "sidecars": {name.removeprefix("csi-"): {"image": local(f"registry.invalid/{name}")} for name in SIDECARS},
-            "holder": {"terminationGracePeriodSeconds": 20},
+            "holder": {"terminationGracePeriodSeconds": 20, **holder},
             "controller": {"stores": {"bucket": store}},
             "storageClasses": [{"name": CLASS, "store": "bucket", "secret": {"name": KEYS_SECRET}}],
         }
@@ -63,12 +64,12 @@ class Driver:
         for name in SIDECARS:
             self.cluster.load(images.write_program(self._folder, f"registry.invalid/{name}:test", PROGRAMS / name))
 
-    def install(self) -> None:
+    def install(self, **holder: Any) -> None:
         privileged = {"pod-security.kubernetes.io/enforce": "privileged"}
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": privileged}}
         self.kubectl.apply(namespace)
         self.kubectl.apply(secret(KEYS_SECRET, KEY_PAIR))
-        self.helm.install(self.cluster.machine, NAMESPACE, values())
+        self.helm.install(self.cluster.machine, NAMESPACE, values(**holder))
         wait_until(lambda: DRIVER in self.registered(), patience=120)
 
     def registered(self) -> list[str]:
@@ -82,3 +83,16 @@ class Driver:
         chosen = f"labelSelector=app.kubernetes.io/component%3D{part}"
         found = self.cluster.api.items(f"/api/v1/namespaces/{NAMESPACE}/pods?{chosen}")
         return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+
+    def mounts(self) -> list[str]:
+        """Where its mounts are; one that lies upon another counts as well."""
+        lines = self.cluster.machine.run(["cat", "/proc/self/mountinfo"]).splitlines()
+        places = [line.split()[4] for line in lines if "fuse.paddleflow" in line]
+        # Others of this computer were there already when the machine was switched on.
+        return sorted(place for place in places if place.startswith(f"{KUBELET}/"))
+
+    def published(self, pod: str = "") -> int:
+        """How often the kubelet asked for volumes of the pod with this uid, or of any."""
+        logs = f"cat /var/log/pods/{NAMESPACE}_*-csi-node-*/node/*.log"
+        lines = self.cluster.machine.run(["sh", "-c", logs]).splitlines()
+        return sum("/csi.v1.Node/NodePublishVolume" in line and pod in line for line in lines)

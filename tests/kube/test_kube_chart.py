@@ -144,6 +144,23 @@ def test_a_holder_is_replaced_only_by_hand(helm: Helm) -> None:
     assert kinds == {"holder": "OnDelete", "node": "RollingUpdate"}
 
 
+def test_row_21_nothing_holds_up_who_wants_to_remove_a_machine(helm: Helm) -> None:
+    """Autoscalers leave machines alone whose pods nobody makes anew, or keep something on the machine's disk."""
+    documents = helm.rendered(values())
+    assert of_kind("Pod", documents) == []
+    for deployment in of_kind("Deployment", documents):
+        volumes = deployment["spec"]["template"]["spec"]["volumes"]
+        assert not any("hostPath" in volume for volume in volumes)
+        assert all(volume["emptyDir"].get("medium") == "Memory" for volume in volumes if "emptyDir" in volume)
+    (budget,) = of_kind("PodDisruptionBudget", documents)
+    assert budget["spec"]["maxUnavailable"] == 1
+
+
+def test_volumes_have_handles_of_their_own_unless_told_otherwise(helm: Helm) -> None:
+    assert len(of_kind("ValidatingAdmissionPolicy", helm.rendered(values()))) == 1
+    assert of_kind("ValidatingAdmissionPolicy", helm.rendered({"csi": {"ownHandles": False}})) == []
+
+
 def test_keys_are_in_no_document_but_a_secret(helm: Helm) -> None:
     planted = deepcopy(values())
     planted["csi"]["controller"]["stores"]["bucket"]["properties"]["secretKey"] = "canary-of-the-chart"
