@@ -146,6 +146,10 @@ bench-fuse-pages: setup ## what the page cache and the fetcher of a mount cost o
 bench-fsspec: setup ## how fast Python programs read an object store without a mount, beside s3fs
 	@PYTHONPATH=tests $(BIN)/python -m bench.bench_fsspec $(ARGS)
 
+.PHONY: bench-csi
+bench-csi: setup ## how fast volumes appear in pods on this machine and in a cluster, and what the driver keeps of them, as root
+	@PYTHONPATH=tests $(BIN)/python -m bench.bench_csi $(ARGS)
+
 .PHONY: bench-pipeline
 bench-pipeline: setup ## how fast pipelines run on this machine, beside other engines
 	@PYTHONPATH=tests $(BIN)/python -m bench.bench_pipeline $(ARGS)
