@@ -68,6 +68,16 @@ def store(cluster: Cluster) -> Store:
     return store
 
 
+@pytest.fixture
+def own_driver(own_cluster: Cluster, tmp_path: Path) -> Driver:
+    """The driver, for `own_cluster`: all that it needs is there, and it is not installed yet."""
+    have("helm", "sidecars")
+    driver = Driver(own_cluster, tmp_path)
+    driver.load()
+    Store(own_cluster).start()
+    return driver
+
+
 @pytest.fixture(scope="session")
 def driver(cluster: Cluster, store: Store, tmp_path_factory: pytest.TempPathFactory) -> Driver:
     """The CSI driver, installed by Helm."""

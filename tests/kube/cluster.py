@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import grpc
+
 from kube import identities, images, programs, settings
 from kube.api import Api, Thing
 from kube.identities import NODE
@@ -34,6 +36,10 @@ class Cluster:
         """Switches the machine on, with all programs; returns when the node takes pods."""
         self.machine.on()
         self.start_control_plane()
+        self.start_node()
+
+    def start_node(self) -> None:
+        """What runs pods, once the machine is on and the API answers."""
         self.start_containerd()
         if not self.images():
             self.load(images.write_busybox(self.state))
@@ -54,7 +60,19 @@ class Cluster:
 
     def start_containerd(self) -> None:
         self.machine.start("containerd", programs.containerd(self.state))
-        self.until(lambda: self.machine.attempt(ctr("version")).returncode == 0, "containerd")
+        self.until(self._takes_pods, "containerd")
+
+    def _takes_pods(self) -> bool:
+        """What the kubelet asks for is there a moment after the rest, and the kubelet asks only once."""
+        with grpc.insecure_channel(f"unix:/proc/{self.machine.first}/root{CONTAINERD}") as channel:
+            version: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(
+                "/runtime.v1.RuntimeService/Version"
+            )
+            try:
+                version(b"", timeout=PATIENCE)
+            except grpc.RpcError:
+                return False
+            return True
 
     def stop_containerd(self) -> None:
         """Containers go on."""

@@ -87,4 +87,6 @@ def kubelet(state: Path, cgroup: str) -> dict[str, object]:
         # Shorter than usual, so that tests wait less: how often volumes are looked after, and their use measured.
         "syncFrequency": "5s",
         "volumeStatsAggPeriod": "10s",
+        # Tests kill what the kubelet starts again dozens of times.
+        "crashLoopBackOff": {"maxContainerRestartPeriod": "1s"},
     }

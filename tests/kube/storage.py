@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from kube.cluster import Cluster
@@ -51,7 +52,11 @@ class Store:
         self._cluster.machine.start(
             "weed", [str(program), "mini", *(f"-{name}={value}" for name, value in flags.items())]
         )
-        wait_until(lambda: self._attempt("make", "").returncode == 0, PATIENCE, pause=0.2)
+        wait_until(lambda: self._attempt("make", BUCKET).returncode == 0, PATIENCE, pause=0.2)
+
+    def make_bucket(self, name: str) -> None:
+        """It may be there already."""
+        self._cluster.machine.run(self._command("make", name))
 
     def names(self, below: str = "") -> list[str]:
         """All objects whose names begin so."""
@@ -72,8 +77,8 @@ class Store:
         return ["env", f"PYTHONPATH={ROOT / 'tests'}", sys.executable, "-m", "kube.storage", *words]
 
 
-def make(_: S3Backend, __: str) -> None:
-    make_bucket(SETTINGS)
+def make(_: S3Backend, bucket: str) -> None:
+    make_bucket(replace(SETTINGS, bucket=bucket))
 
 
 def names(backend: S3Backend, below: str) -> None:
