@@ -28,11 +28,12 @@ def pods() -> Iterator[Pods]:
 
 
 class Reader(threading.Thread):
-    """Reads a file again and again by the same descriptor, and looks whether it is right."""
+    """Reads a file again and again, by the same descriptor and by new ones, and looks whether it is right."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self._digest = hashlib.sha256(path.read_bytes()).digest()
+        self._path = path
         self._file = path.open("rb", buffering=0)
         self._told = threading.Event()
         self.rounds = 0
@@ -43,7 +44,8 @@ class Reader(threading.Thread):
             try:
                 os.posix_fadvise(self._file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
                 data = b"".join(iter(lambda: os.pread(self._file.fileno(), MIB, self.at), b""))
-                if hashlib.sha256(data).digest() != self._digest:
+                again = self._path.read_bytes()
+                if {hashlib.sha256(data).digest(), hashlib.sha256(again).digest()} != {self._digest}:
                     self.faults.append("other bytes")
             except OSError as error:
                 self.faults.append(str(error))
@@ -164,6 +166,24 @@ def test_a_mount_goes_on_while_who_supervises_and_who_keeps_it_are_killed(pods: 
     assert container.client == client
 
 
+def test_files_can_be_opened_while_nobody_keeps_the_mount(pods: Pods) -> None:
+    """Nobody registers them with the kernel then."""
+    pods.container("first")
+    target = pods.site.target("pod-1")
+    for name in ("small", "large"):
+        (pods.site.data / name).write_bytes(os.urandom(MIB))
+    pods.site.publish(target)
+    assert (target / "small").read_bytes() == (pods.site.data / "small").read_bytes()
+    pods.site.kill("holder")
+    (keeper,) = pods.keepers()
+    os.kill(keeper, signal.SIGKILL)
+    wait_until(lambda: pods.keepers() == [])
+    for name in ("small", "large"):
+        assert (target / name).read_bytes() == (pods.site.data / name).read_bytes()
+    pods.site.start("holder")
+    pods.site.unpublish(target)
+
+
 def test_without_a_client_the_kubelet_asks_again() -> None:
     with new_pods(PF_CSI_HOLDER_READY_SECONDS="1") as pods:
         target = pods.site.target("pod-1")
@@ -204,3 +224,20 @@ def caught(process: int) -> set[int]:
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
     mask = int(next(line.split()[1] for line in lines if line.startswith("SigCgt")), 16)
     return {number for number in range(1, 65) if mask >> (number - 1) & 1}
+
+
+def test_nothing_is_left_of_files_that_were_written_while_clients_were_killed(pods: Pods) -> None:
+    container = pods.container("first")
+    target = pods.site.target("pod-1")
+    pods.site.publish(target)
+    with (target / "file").open("w") as file:
+        for word in ("first ", "second ", "third "):
+            file.write(word)
+            file.flush()
+            before = container.client
+            container.kill_client()
+            wait_until(lambda before=before: container.client not in (0, before))  # type: ignore[misc]
+    pods.site.unpublish(target)
+    wait_until(lambda: container.ended == 0)
+    assert (pods.site.data / "file").read_text() == "first second third "
+    assert list(pods.states.iterdir()) == []

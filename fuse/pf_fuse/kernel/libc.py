@@ -10,6 +10,10 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 """It lets other threads run while it calls, which mounting and unmounting may wait for."""
 
 
+_SUBREAPER = 36
+"""From <linux/prctl.h>."""
+
+
 class Mounting(IntFlag):
     """How something is mounted; from <linux/mount.h>."""
 
@@ -33,6 +37,11 @@ class Unmounting(IntFlag):
 def mount(source: str, target: str, kind: str, flags: Mounting, data: str) -> None:
     texts = [os.fsencode(text) for text in (source, target, kind, data)]
     _check(LIBC.mount(*texts[:3], ctypes.c_ulong(flags), texts[3]), target)
+
+
+def adopt_orphans() -> None:
+    """Processes whose parent has ended become children of this one."""
+    LIBC.prctl(_SUBREAPER, 1, 0, 0, 0)
 
 
 def unmount(target: str, flags: Unmounting) -> None:

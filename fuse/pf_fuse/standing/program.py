@@ -1,4 +1,4 @@
-"""`pf-fuse stand-by FOLDER`: the first process of a container in which a mount is served.
+"""`pf-fuse stand-by FOLDER`: the first process of a container in which a mount is to be served.
 
 The folder has the door, and for each mount a file that only this user may read: what its client is told, with what
 opens the storage. Whoever serves is this process once more, so that it begins at once, also when it was killed.
@@ -23,6 +23,7 @@ from pf_fuse.app import serve
 from pf_fuse.holder.children import Child
 from pf_fuse.holder.client import SUPERSEDED
 from pf_fuse.holder.starting import fork
+from pf_fuse.kernel.libc import adopt_orphans
 from pf_fuse.settings import read_settings
 from pf_fuse.standing.door import Door, End, Serve, Standing
 
@@ -165,6 +166,7 @@ class StandingBy:
 
 def stand_by(folder: Path, name_of: Callable[[], str] = socket.gethostname) -> int:
     os.chdir("/")
+    adopt_orphans()
     # What is loaded by now needs not be looked through again by whoever serves.
     gc.collect()
     gc.freeze()

@@ -232,6 +232,12 @@ class Nodes:
             node.staged = None
             self.clear(node)
 
+    def close_all(self) -> None:
+        """Nobody has anything open any more, also of what a process before could not tell: what was uploaded goes."""
+        for node in self._nodes.values():
+            node.opens = 0
+        self._drop_finished()
+
     def remove(self, node: Node) -> None:
         """No name leads to the node any more; whoever has it open goes on with it."""
         self.unname(node)

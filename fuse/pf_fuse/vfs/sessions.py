@@ -166,8 +166,10 @@ class Sessions:
             self._unregister(node)
 
     def end_all(self) -> None:
+        """The mount is gone."""
         for session in list(self._sessions.values()):
             self.end(session.node)
+        self._nodes.close_all()
 
     def _rest(self, node: Node) -> None:
         """Nobody has open what the kernel reads by itself."""
@@ -209,8 +211,9 @@ class Sessions:
         try:
             self._nodes.back(node, self._kernel.register(whole))
         except OSError as refused:
-            # This folder of the cache lies on a filesystem that is itself stacked, such as overlayfs.
-            if refused.errno != errno.ELOOP:
+            # This folder of the cache lies on a filesystem that is itself stacked, such as overlayfs; or whoever has
+            # the right to register files is gone, and the next one is not there yet.
+            if refused.errno not in {errno.ELOOP, errno.EPERM}:
                 raise
             return Reach.DIRECT
         return Reach.NOTHING
