@@ -42,6 +42,8 @@ NETWORK = (
     "PIP_INDEX_URL",
 )
 """What a step is told of the way out, beside its own variables."""
+FORGET = 'rm --recursive --force "$at"/run/build/uv/sdists-*/path'
+"""What uv has built of this project: it would take it for what it builds now, being of the same version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,7 @@ def running(step: Step) -> str:
         mount --bind /etc/resolv.conf "$at/etc/resolv.conf"
         mkdir -p "$at/run/build/uv"; touch "$at/run/build/ca.crt"
         mount --bind {AUTHORITIES} "$at{trusted}"; mount --bind {cache} "$at/run/build/uv"
+        {FORGET}
         chroot "$at" env -i {told} /bin/sh -euc {shlex.quote(command)}
     """
 

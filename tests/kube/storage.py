@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -42,6 +43,8 @@ class Store:
             "ip": NODE_ADDRESS,
             "ip.bind": NODE_ADDRESS,
             "s3.port": PORT,
+            "s3.localSocket": folder / "s3.sock",
+            **own_ports(),
             "s3.config": folder / "s3.json",
             "s3.port.iceberg": 0,
             "s3.port.lance": 0,
@@ -75,6 +78,13 @@ class Store:
     def _command(self, *words: str) -> list[str]:
         """The store is reached from the machine's network only."""
         return ["env", f"PYTHONPATH={ROOT / 'tests'}", sys.executable, "-m", "kube.storage", *words]
+
+
+def own_ports() -> Mapping[str, int]:
+    """Its parts find one another by sockets below /tmp that are called by their ports: other clusters have others."""
+    number = secrets.randbelow(1000)
+    parts = ("master.port", "volume.port", "filer.port", "s3.port.grpc", "admin.port")
+    return {part: 20000 + 1000 * place + number for place, part in enumerate(parts)}
 
 
 def make(_: S3Backend, bucket: str) -> None:
