@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pf_csi.settings import ControllerSettings, HolderSettings, NodeSettings
+from pf_csi.settings import ClientPodsSettings, ControllerSettings, HolderSettings, NodeSettings
 from pf_fs.settings import FsSettings
 from pf_job.settings import JobSettings
 from pf_kit.settings import Setting, Settings, describe
@@ -20,6 +20,7 @@ SERVICES: tuple[tuple[str, str, type[Settings]], ...] = (
     ("pf-csi controller", "PF_CSI_CONTROLLER", ControllerSettings),
     ("pf-csi node", "PF_CSI_NODE", NodeSettings),
     ("pf-csi holder", "PF_CSI_HOLDER", HolderSettings),
+    ("pf-csi clients", "PF_CSI_CLIENTS", ClientPodsSettings),
 )
 INTRODUCTION = """\
 # Settings

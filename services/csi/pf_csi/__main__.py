@@ -6,7 +6,7 @@ import os
 import sys
 from importlib import import_module
 
-ROLES = ("controller", "node", "holder")
+ROLES = ("controller", "node", "holder", "clients")
 USAGE = f"usage: pf-csi {{{','.join(ROLES)}}} [--help | --version | --print-config]\n"
 
 

@@ -7,6 +7,9 @@ from enum import StrEnum
 
 from pf_csi.refusals import Why
 
+SOURCE = "paddleflow:"
+"""Before the name of its volume, in the list of mounts."""
+
 
 class State(StrEnum):
     """How far a mount is."""

@@ -100,8 +100,38 @@ class ClientsSettings:
     """As whom pods run."""
     folder: Path = Path("/run/paddleflow-csi/clients")
     """Where pods come, and are told what to serve. It must be in memory, and they must see it at the same path."""
+    machine: str = ""
+    """This machine, as Kubernetes calls it; empty: nobody is told which mounts need clients."""
+    namespace: str = ""
+    """Where Kubernetes is told so."""
     states: Path = Path("/var/lib/kubelet/plugins/csi.paddleflow.org/clients")
     """What pods must know of their mounts, and what was written and not uploaded. They must see it at the same path."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientPodsSettings:
+    """All settings of `pf-csi clients`."""
+
+    template: Path
+    """A file with the pod in which a client runs, as JSON: its labels, annotations and specification."""
+    namespace: str
+    """Where pods are made, and mounts are told of. Nothing else should be there."""
+    own_namespace: str
+    """Where the lease is by which one of several leads."""
+    lease: str = "paddleflow-csi-clients"
+    """The name of the lease."""
+    spares: Annotated[int, Between(0, 16)] = 1
+    """How many clients wait on each machine for whichever mount comes next."""
+    driver: str = DRIVER
+    """The name of the driver, as in the object CSIDriver."""
+    lease_seconds: Annotated[float, Between(1, 600)] = 15.0
+    """After how long without a word of who leads another does."""
+    renewed_seconds: Annotated[float, Between(1, 600)] = 10.0
+    """Who could not say that he leads for so long ends. It must be less than ``lease_seconds``."""
+    retry_seconds: Annotated[float, Between(0.1, 600)] = 5.0
+    """How often that is said, and others look."""
+    log_level: Level = Level.INFO
+    """From which level on lines stand in the log."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,11 @@ from pf_csi.holder.processes import Cache, LocalProcesses
 from pf_csi.holder.reaping import adopt_orphans, reap
 from pf_csi.holder.server import HolderServer
 from pf_csi.holder.supervisor import Patience, Supervisor
+from pf_csi.holder.telling import Telling
 from pf_csi.kernel.connections import Connections, open_connections
-from pf_csi.settings import HolderSettings, Run
+from pf_csi.kubernetes import Address, Api, ApiFailed
+from pf_csi.mount_objects import kind
+from pf_csi.settings import ClientsSettings, HolderSettings, Run
 from pf_kit.lifecycle import Program, Stop
 from pf_kit.start import CannotStart
 
@@ -110,4 +113,14 @@ async def _pods(
     door = Door(user)
     server = await door.serve(listening_for(folder / SOCKET, user))
     stack.callback(server.close)
+    if settings.clients.machine:
+        _while_it_lives(stack, _telling(settings.clients, door).run())
     return PodClients(folders, keepers, door, folder, user)
+
+
+def _telling(clients: ClientsSettings, door: Door) -> Telling:
+    try:
+        api = Api(Address.of_pod())
+    except ApiFailed as failed:
+        raise CannotStart(failed.text) from None
+    return Telling(api, kind(clients.namespace), clients.machine, door)

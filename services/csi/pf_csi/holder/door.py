@@ -35,20 +35,40 @@ class Door:
     def __init__(self, user: int) -> None:
         self._user = user
         self._wanted: dict[str, None] = {}
+        self._expected: dict[str, str] = {}
         self._callers: dict[int, Caller] = {}
         self._writers: dict[int, asyncio.StreamWriter] = {}
         self._numbers = count()
         self.changed = asyncio.Event()
         """Somebody serves another mount than before."""
 
+        self.all_expected = asyncio.Event()
+        """What is not expected is not there: whatever an earlier holder has left is known."""
+
     async def serve(self, listener: socket.socket) -> asyncio.Server:
         return await asyncio.start_unix_server(self._come, sock=listener, limit=_LONGEST)
+
+    @property
+    def expected(self) -> Mapping[str, str]:
+        """The volumes of keys for which a client should be there, or come soon."""
+        return self._expected
 
     @property
     def serving(self) -> Mapping[str, str]:
         """The name of whoever serves the mount of a key."""
         staying = [caller for caller in self._callers.values() if caller.key and not caller.leaving]
         return {caller.key: caller.name for caller in staying}
+
+    def expect(self, key: str, volume: str) -> None:
+        """Somebody should come for it, who is not told yet."""
+        self._expected[key] = volume
+        self.changed.set()
+
+    def forget(self, key: str) -> None:
+        """Nothing is left of it."""
+        self._wanted.pop(key, None)
+        self._expected.pop(key, None)
+        self.changed.set()
 
     def want(self, key: str) -> None:
         """Somebody is to serve it from now on."""
@@ -78,8 +98,8 @@ class Door:
         except (ConnectionError, ValueError, KeyError, TypeError) as error:
             logger.warning("a client is not understood", extra={"why": type(error).__name__})
         except asyncio.CancelledError:
-            # The process ends; to end as cancelled would be logged as a fault.
-            return
+            # The process ends, and nobody is sent anywhere. To end as cancelled would be logged as a fault.
+            self._wanted.clear()
         finally:
             gone = self._callers.pop(number, None)
             self._writers.pop(number).close()

@@ -98,7 +98,7 @@ class KeyFolder:
         if self._has(*_UNFINISHED):
             return False
         self.forget()
-        if not self._has(_ASIDE):
+        if not self._has(_ASIDE) and not _has(self.state, *_UNFINISHED, _ASIDE):
             shutil.rmtree(self.state, ignore_errors=True)
             shutil.rmtree(self.served, ignore_errors=True)
             self.at.rmdir()
@@ -107,7 +107,7 @@ class KeyFolder:
         return True
 
     def _has(self, *names: str) -> bool:
-        return any(any(folder.iterdir()) for name in names if (folder := self.served / name).is_dir())
+        return _has(self.served, *names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +129,8 @@ class Folders:
         """Keys of which something is there."""
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         return (path.name for path in sorted(self.root.iterdir()) if _KEY.fullmatch(path.name))
+
+
+def _has(folder: Path, *names: str) -> bool:
+    """Clients of another kind may have left something in another folder than those of today."""
+    return any(any(below.iterdir()) for name in names if (below := folder / name).is_dir())

@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import mkstemp
 from typing import Any
 
+from pf_csi.held import SOURCE
 from pf_csi.holder.door import Door
 from pf_csi.holder.keepers import Keeper, answers
 from pf_csi.holder.places import Folders, KeyFolder
@@ -39,6 +40,7 @@ class PodClients:
 
     def begin(self, key: str, mount: Mapping[str, Any]) -> Keeper:
         folder = self._folders.of(key)
+        self._expect(key, mount)
         give(folder.served, self._user)
         self._tell(key, folder, mount)
         try:
@@ -117,10 +119,21 @@ class PodClients:
         self._at_door(self._door.end, key)
 
     def known(self) -> Mapping[str, Mapping[str, Any] | None]:
-        return self._keepers.known()
+        """All of them are expected from now on, and so it is known what is not."""
+        known = self._keepers.known()
+        for key, mount in known.items():
+            if mount is not None:
+                self._expect(key, mount)
+        self._loop.call_soon_threadsafe(self._door.all_expected.set)
+        return known
+
+    def _expect(self, key: str, mount: Mapping[str, Any]) -> None:
+        volume = str(mount.get("source", "")).removeprefix(SOURCE)
+        self._loop.call_soon_threadsafe(self._door.expect, key, volume)
 
     def _untell(self, key: str) -> None:
         (self._told / f"{key}.json").unlink(missing_ok=True)
+        self._at_door(self._door.forget, key)
 
     def _tell(self, key: str, folder: KeyFolder, mount: Mapping[str, Any]) -> None:
         """Who reads it sees what was there before, or all of it."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from paddleflow.mountinfo import Mount, Mounts
-from pf_csi.held import Held
+from pf_csi.held import SOURCE, Held
 from pf_csi.node.domain import Entry
 
 SUBPATHS = "volume-subpaths"
@@ -16,7 +16,6 @@ MOUNT = "mount"
 """The name of each target: ``…/volumes/kubernetes.io~csi/NAME/mount``."""
 KUBELETS = "vol_data.json"
 """What the kubelet writes down of a volume, beside its target."""
-_SOURCE = "paddleflow:"
 LONGEST = 1 << 16
 """Bytes that it may have."""
 
@@ -37,7 +36,7 @@ class Bound:
     def entry(self, kubelets: bytes, boot: str) -> Entry:
         """As far as that can be told: options are not."""
         place, source = self.mount.place, self.mount.source
-        volume = told_volume(kubelets) or source.partition(_SOURCE)[2]
+        volume = told_volume(kubelets) or source.partition(SOURCE)[2]
         pod = place.split("/")[-5] if "/volumes/" in place else ""
         return Entry(place, volume, self.held.key, "", pod, self.mount.read_only, self.held.generation, boot)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pf_csi.held import SOURCE
 from pf_csi.node.domain import Wish
 from pf_csi.options import Options
 from pf_csi.places import Place
@@ -19,7 +20,7 @@ def told(wish: Wish, place: Place) -> Mapping[str, Any]:
     return {
         "url": place.url,
         "properties": dict(place.all),
-        "source": f"paddleflow:{wish.volume}",
+        "source": f"{SOURCE}{wish.volume}",
         **{name: value for name, value in said.items() if value != usual[name]},
         **({"record": wish.record} if wish.record else {}),
         **({"size": place.size} if place.size else {}),
