@@ -18,7 +18,7 @@ from kube.parts import prepare
 from kube.storage import Store
 from support.figures import Figure, percentile
 
-ROUNDS = 15
+ROUNDS = 9
 NAME = "measured"
 
 

@@ -14,6 +14,7 @@ import uuid
 from pathlib import Path
 
 from kube.layout import BRIDGE, NODE_ADDRESS, OWN, PREFIX
+from paddleflow.mountinfo import read_mounts
 
 
 def main(state: Path) -> None:
@@ -28,6 +29,7 @@ def main(state: Path) -> None:
 
 def make_mounts(state: Path) -> None:
     """What is written below /var and /run stays on this machine; what must outlive a reboot lies in its state."""
+    drop_others()
     mount("--make-rshared", "/")
     changes, work = state / "var", state / "var.work"
     for folder in (changes, work):
@@ -42,6 +44,14 @@ def make_mounts(state: Path) -> None:
     boot = Path("/run/boot_id")
     boot.write_text(f"{uuid.uuid4()}\n")
     mount("--bind", str(boot), "/proc/sys/kernel/random/boot_id")
+
+
+def drop_others() -> None:
+    """Mounts that programs of this computer serve, which do not end as long as they are seen anywhere."""
+    for each in reversed(read_mounts().all):
+        if each.kind.startswith("fuse."):
+            # One that lies beneath another cannot be named; it goes with that.
+            subprocess.run(["umount", "--lazy", "--quiet", each.place])
 
 
 def make_network() -> None:

@@ -7,6 +7,7 @@ with the command that needed them.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
@@ -56,7 +57,17 @@ class Layers:
 
 
 def archive(name: str, tag: str) -> Path:
-    """The image of a Dockerfile, as an archive that containerd and Docker load; made anew only if it has changed."""
+    """The image of a Dockerfile, as an archive that containerd and Docker load; made anew only if it has changed.
+
+    Another process that makes it is waited for.
+    """
+    LAYERS.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "images.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return _archive(name, tag)
+
+
+def _archive(name: str, tag: str) -> Path:
     stages = read((DOCKERFILES / f"{name}.Dockerfile").read_text())
     made: dict[str, Layers] = {}
     for stage in stages:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from pathlib import Path
 
@@ -11,8 +12,11 @@ from kube.cluster import Cluster
 from kube.identities import NODE
 from kube.images import BUSYBOX
 from kube.kubectl import Kubectl
+from kube.machine import Machine
 from kube.parts import KUBERNETES
 from kube.pods import pod
+from support.mounts import new_mount
+from support.servers import short_folder
 from support.waiting import wait_until
 
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(600)]
@@ -114,6 +118,23 @@ def test_nothing_of_a_machine_is_seen_outside_of_it(kubectl: Kubectl, cluster: C
     assert "kubelet" in cluster.machine.run(["cat", "/proc/self/mountinfo"])
     assert str(cluster.state) not in Path("/proc/self/mountinfo").read_text()
     assert not Path("/var/lib/kubelet").exists()
+
+
+def test_a_machine_keeps_no_mount_of_others(tmp_path: Path) -> None:
+    """Whoever serves one lives as long as it is seen anywhere."""
+    folder = short_folder()
+    machine = Machine(folder)
+    with new_mount() as mount:
+        mount.begin(f"local://{tmp_path}", {})
+        served = mount.server()
+        machine.on()
+        try:
+            assert str(mount.place) not in machine.run(["cat", "/proc/self/mountinfo"])
+            mount.end()
+            wait_until(lambda: not Path(f"/proc/{served}").exists(), patience=30)
+        finally:
+            machine.off()
+    shutil.rmtree(folder)
 
 
 def identity_of(name: str, kubectl: Kubectl) -> str:
