@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from support.csi_site import Site, capability
+from support.csi_work import CONTENT, working
 from support.stacks import wait_until
 
 CYCLES = int(os.environ.get("CSI_CYCLES", "500"))
@@ -41,22 +42,21 @@ def test_nothing_grows_over_hundreds_of_pods(own_csi: Site) -> None:
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("role", ["node", "holder"])
 def test_the_driver_is_killed_fifty_times_under_a_pod(own_csi: Site, role: str) -> None:
-    (own_csi.data / "file").write_text("text")
+    """Programs read and write meanwhile."""
+    (own_csi.data / "file").write_bytes(CONTENT)
     target = own_csi.target("pod-1")
     own_csi.publish(target)
-    with (target / "file").open() as kept:
+    with working(target / "file"):
         for _ in range(KILLS):
             own_csi.kill(role)
             own_csi.start(role)
-            kept.seek(0)
-            assert kept.read() == "text"
             assert len(own_csi.mounted().layers(str(target))) == 1
     for _ in range(KILLS // 5):
         for pid in own_csi.clients():
             os.kill(pid, signal.SIGKILL)
         before = own_csi.mounted().top(str(target))
         wait_until(lambda before=before: own_csi.mounted().top(str(target)) not in (None, before))  # type: ignore[misc]
-        assert (target / "file").read_text() == "text"
+        assert (target / "file").read_bytes() == CONTENT
     own_csi.unpublish(target)
     wait_until(lambda: not own_csi.clients())
 

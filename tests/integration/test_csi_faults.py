@@ -7,11 +7,10 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any
 
 import grpc
@@ -21,11 +20,10 @@ import pytest
 from paddleflow.mountinfo import read_mounts
 from pf_csi.contract import csi_pb2 as pb
 from support.csi_site import Site, capability, new_site, refused, until_done
+from support.csi_work import CONTENT, working
 from support.fuse_mounts import detach
 from support.mounts import parent_of
 from support.stacks import wait_until
-
-CONTENT = os.urandom(1 << 20)
 
 
 def serving(site: Site) -> tuple[int, int]:
@@ -45,34 +43,6 @@ def children(process: int) -> list[int]:
     return [int(pid) for pid in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
-@contextmanager
-def reading(file: Path) -> Iterator[None]:
-    """Somebody reads and writes all the while, and sees no error and no wrong byte."""
-    over, wrong = Event(), list[str]()
-
-    def work() -> None:
-        written = 0
-        try:
-            with file.open("rb") as kept:
-                while not over.is_set():
-                    kept.seek(0)
-                    if kept.read() != CONTENT or file.read_bytes() != CONTENT:
-                        wrong.append("other bytes")
-                    file.with_name("written").write_bytes(b"%d" % written)
-                    written += 1
-        except OSError as error:
-            wrong.append(str(error))
-
-    thread = Thread(target=work)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-    assert not wrong
-
-
 @pytest.fixture
 def target(own_csi: Site) -> Path:
     """A volume with a file."""
@@ -83,7 +53,7 @@ def target(own_csi: Site) -> Path:
 
 
 def test_row_1_a_client_that_is_killed_is_noticed_by_nobody(own_csi: Site, target: Path) -> None:
-    with reading(target / "file"):
+    with working(target / "file"):
         for _ in range(3):
             _, client = serving(own_csi)
             os.kill(client, signal.SIGKILL)
@@ -92,7 +62,7 @@ def test_row_1_a_client_that_is_killed_is_noticed_by_nobody(own_csi: Site, targe
 
 
 def test_row_1_whoever_keeps_the_device_is_killed_and_followed(own_csi: Site, target: Path) -> None:
-    with reading(target / "file"):
+    with working(target / "file"):
         keeper, client = serving(own_csi)
         os.kill(keeper, signal.SIGKILL)
         wait_until(lambda: own_csi.keeper() not in (0, keeper))
@@ -112,7 +82,7 @@ def test_row_1_with_all_of_a_mount_killed_it_is_bound_anew(own_csi: Site, target
 
 @pytest.mark.parametrize("role", ["node", "holder", "controller"])
 def test_row_3_the_driver_is_restarted_and_nobody_notices(own_csi: Site, target: Path, role: str) -> None:
-    with reading(target / "file"):
+    with working(target / "file"):
         for number in range(3):
             own_csi.kill(role) if number % 2 else own_csi.stop(role)
             own_csi.start(role)
@@ -165,12 +135,15 @@ def is_served_by(target: Path, client: int) -> bool:
 
 @pytest.mark.timeout(120)
 def test_row_6_a_client_that_hangs_holds_up_no_end(own_csi: Site, target: Path) -> None:
+    """Also with a program that waits for it."""
     _, client = serving(own_csi)
     os.kill(client, signal.SIGSTOP)
-    begun = time.monotonic()
-    own_csi.unpublish(target)
-    assert time.monotonic() - begun < 30
-    assert not target.exists()
+    with subprocess.Popen(["ls", "-l", target], stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as waiting:
+        begun = time.monotonic()
+        own_csi.unpublish(target)
+        assert time.monotonic() - begun < 30
+        assert not target.exists()
+        assert waiting.wait(30) is not None, "it does not wait for ever"
     wait_until(lambda: not own_csi.clients())
     assert not own_csi.mounted().all
 
@@ -274,16 +247,17 @@ def test_row_8_pods_that_share_a_mount_come_and_go_at_once(own_csi: Site) -> Non
     assert not list(own_csi.mounts.iterdir())
 
 
-@pytest.mark.timeout(180)
-def test_row_15_many_pods_end_at_once(own_csi: Site, target: Path) -> None:
-    targets = [own_csi.target(f"many-{number}") for number in range(100)]
-    with ThreadPoolExecutor(25) as callers:
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("pods", [100, pytest.param(400, marks=pytest.mark.crash)])
+def test_row_15_many_pods_end_at_once(own_csi: Site, target: Path, pods: int) -> None:
+    targets = [own_csi.target(f"many-{number}") for number in range(pods)]
+    with ThreadPoolExecutor(pods) as callers:
         list(callers.map(own_csi.publish, targets))
         assert len(list(own_csi.mounts.iterdir())) == 1
         begun = time.monotonic()
         list(callers.map(own_csi.unpublish, targets))
         took = time.monotonic() - begun
-    assert took < 15, "400 are to take a minute at most"
+    assert took < 60 * pods / 400, "400 are to take a minute at most"
     assert [each.place for each in own_csi.mounted().all if "many" in each.place] == []
     assert (target / "file").read_bytes() == CONTENT
 
@@ -315,8 +289,9 @@ def test_row_27_ends_leave_no_process(own_csi: Site) -> None:
         assert all(child.status() != psutil.STATUS_ZOMBIE for child in psutil.Process().children(recursive=True))
 
 
+@pytest.mark.timeout(240)
 def test_sixteen_hanging_publishes_hold_up_no_answer(own_csi: Site) -> None:
-    """A server that takes connections and says nothing."""
+    """A server that takes connections and says nothing, and all sixteen wait for it."""
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen(64)
@@ -326,16 +301,26 @@ def test_sixteen_hanging_publishes_hold_up_no_answer(own_csi: Site) -> None:
             for number in range(16)
         ]
         node, identity = own_csi.node, own_csi.identity
-        calls = [node.NodePublishVolume.future(request, timeout=20) for request in requests]
-        wait_until(lambda: len(own_csi.clients()) >= 4)
-        took = []
-        for _ in range(30):
-            begun = time.monotonic()
-            identity.Probe(pb.ProbeRequest())
-            node.NodeGetCapabilities(pb.NodeGetCapabilitiesRequest())
-            took.append(time.monotonic() - begun)
-        assert sorted(took)[len(took) // 2] <= 0.1
+        calls = [node.NodePublishVolume.future(request, timeout=120) for request in requests]
+        wait_until(lambda: len(own_csi.clients()) >= len(calls), patience=90)
+        probed, told = (
+            quickest(lambda: identity.Probe(pb.ProbeRequest())),
+            quickest(lambda: node.NodeGetCapabilities(pb.NodeGetCapabilitiesRequest())),
+        )
+        assert not any(call.done() for call in calls)
+        assert max(probed, told) <= 0.1
         again = refused(node.NodePublishVolume, requests[0], timeout=5)
         assert again[0] is grpc.StatusCode.ABORTED
         for call in calls:
             call.cancel()
+
+
+def quickest(call: Callable[[], object]) -> float:
+    """Within what 99 of 100 calls are answered, in the best of some rounds: others use the machine, too."""
+    return min(sorted(seconds(call) for _ in range(100))[98] for _ in range(5))
+
+
+def seconds(call: Callable[[], object]) -> float:
+    begun = time.monotonic()
+    call()
+    return time.monotonic() - begun

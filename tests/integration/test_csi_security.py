@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -93,7 +94,9 @@ def test_what_is_wrong_with_a_store_is_told_and_mended(own_csi: Site, seaweed_se
     ]
     for told, secrets, code in wrongs:
         asked = {"volume_context": told, "secrets": secrets}
+        begun = time.monotonic()
         answer = refused(own_csi.publish, target, **asked)
+        assert time.monotonic() - begun < 10, "who waits for a pod reads why soon"
         assert answer[0] is code
         assert "cannot be mounted" in answer[1]
         assert not target.exists()
