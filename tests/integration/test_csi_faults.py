@@ -173,7 +173,7 @@ def test_row_7_a_mount_that_nobody_waits_for_any_more_is_ended() -> None:
         context = {"url": "s3://bucket/x", "endpoint": f"http://127.0.0.1:{silent.getsockname()[1]}"}
         target = site.target("pod-1")
         assert refused(site.publish, target, volume_context=context)[0] is grpc.StatusCode.ABORTED
-        assert site.clients()
+        wait_until(lambda: bool(site.clients()))
         site.unpublish(target)
         wait_until(lambda: not site.clients() and not list(site.mounts.iterdir()))
         assert not target.exists()

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from pf_csi.contract import csi_pb2 as pb
 from pf_csi.kernel.targets import Targets
 from support.csi_site import Site, capability, new_site, refused
+from support.csi_work import CONTENT, working
 from support.s3_servers import KEYS, OTHER_KEYS, S3Server, place_in
 from support.stacks import wait_until
 from support.walking import contents
@@ -111,9 +112,11 @@ def test_row_23_keys_that_are_replaced_need_no_new_mount(own_csi: Site, seaweed_
     target = own_csi.target("pod-1")
     old, new = ({"accessKey": keys.access, "secretKey": keys.secret} for keys in (KEYS, OTHER_KEYS))
     own_csi.publish(target, volume_context=context, secrets=old)
-    with (target / "file").open("w") as kept:
+    (target / "content").write_bytes(CONTENT)
+    with (target / "file").open("w") as kept, working(target / "content"):
         before, clients = own_csi.mounted().top(str(target)), own_csi.clients()
-        own_csi.publish(target, volume_context=context, secrets=new)
+        for secrets in (new, old) * 3 + (new,):
+            own_csi.publish(target, volume_context=context, secrets=secrets)
         kept.write("text")
     assert (own_csi.mounted().top(str(target)), own_csi.clients()) == (before, clients)
     (secret,) = (own_csi.folder / "secrets").iterdir()

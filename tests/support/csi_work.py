@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 
+from support.stacks import wait_until
+
 CONTENT = os.urandom(1 << 20)
 
 
@@ -34,13 +36,13 @@ def working(file: Path) -> Iterator[None]:
         thread.start()
     try:
         yield
+        wait_until(lambda: bool(wrong) or all(each.rounds for each in works))
     finally:
         over.set()
         for thread in threads:
             thread.join(60)
     assert not wrong
     assert not any(thread.is_alive() for thread in threads)
-    assert all(each.rounds for each in works)
 
 
 class _Reading:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,19 +11,37 @@ from pf_backends.opening import Surroundings, open_backend
 from pf_csi.refusals import Refusal, Why, of_error
 
 _PATIENCE = 10.0
+_SOON = 4.0
+"""Seconds; a client takes longer to give up, since it is to bear what passes."""
 
 
 def diagnosed(mount: Mapping[str, Any], text: str) -> Refusal:
     """The storage is asked once more, which tells better what is wrong; else the client's last words."""
-    doing = f"{mount['url']} cannot be mounted"
+    return _asked(mount, _PATIENCE) or Refusal(Why.UNREADY, f"{_doing(mount)}: {text}")
+
+
+def check_soon(mount: Mapping[str, Any]) -> None:
+    """Refusal if the storage refuses at once: whoever waits for a pod reads that soon. Its silence says nothing."""
+    begun = time.monotonic()
+    refusal = _asked(mount, _SOON)
+    if refusal is not None and time.monotonic() - begun < _SOON:
+        raise refusal
+
+
+def _asked(mount: Mapping[str, Any], patience: float) -> Refusal | None:
+    """Why it cannot be mounted; None if it can."""
     try:
-        backend = open_backend(mount["url"], mount["properties"], Surroundings(read_only=True, deadline=_PATIENCE))
+        backend = open_backend(mount["url"], mount["properties"], Surroundings(read_only=True, deadline=patience))
         try:
             backend.check()
         finally:
             backend.close()
     except Malformed as error:
-        return Refusal(Why.MALFORMED, f"{doing}: {error}")
+        return Refusal(Why.MALFORMED, f"{_doing(mount)}: {error}")
     except OSError as error:
-        return of_error(error, doing)
-    return Refusal(Why.UNREADY, f"{doing}: {text}")
+        return of_error(error, _doing(mount))
+    return None
+
+
+def _doing(mount: Mapping[str, Any]) -> str:
+    return f"{mount['url']} cannot be mounted"

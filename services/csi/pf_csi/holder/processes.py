@@ -19,7 +19,7 @@ from typing import Any
 from paddleflow.mounted import NotMounted, SlowToAnswer, Unanswered, ask_whoever_serves
 from paddleflow.mountinfo import read_mounts
 from paddleflow.mounting import CannotMount, start
-from pf_csi.holder.diagnosing import diagnosed
+from pf_csi.holder.diagnosing import check_soon, diagnosed
 from pf_csi.holder.keepers import (
     HOLDER,
     Keeper,
@@ -89,6 +89,7 @@ class LocalProcesses:
             return keeper
         if not self._goes_on(folder):
             take_off(folder.at)
+            check_soon(mount)
         return self._started(folder, mount)
 
     def found(self, key: str) -> Keeper | None:
