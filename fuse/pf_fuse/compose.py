@@ -24,7 +24,7 @@ from pf_fuse.staging.format import mark, require_known
 from pf_fuse.staging.handing import Handing
 from pf_fuse.staging.notes import Notes
 from pf_fuse.staging.renaming import Move, Renamer
-from pf_fuse.staging.staged import Stage
+from pf_fuse.staging.staged import Stage, sync_folder
 from pf_fuse.staging.uploading import Uploader
 from pf_fuse.vfs.attributes import Look
 from pf_fuse.vfs.bringing import Bringing
@@ -36,6 +36,7 @@ from pf_fuse.vfs.left import LeftMoves
 from pf_fuse.vfs.limiting import Limiting, kept_limits
 from pf_fuse.vfs.looking import Looking
 from pf_fuse.vfs.nodes import Node, Nodes
+from pf_fuse.vfs.owing import Bounds, Owing
 from pf_fuse.vfs.patient import Patient
 from pf_fuse.vfs.quota import Counter, Limits, Quota
 from pf_fuse.vfs.reading import Reading
@@ -70,6 +71,7 @@ class Parts:
     cache: PageCache
     fetcher: Fetcher
     limiting: Limiting
+    owing: Owing | None
 
 
 def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], str], *, resumed: bool) -> Parts:
@@ -85,7 +87,8 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
     cache = page_cache(settings.cache)
     workers = ThreadPoolExecutor(_WORKERS, "ask")
     stage = Stage(folder / "stage", new_name, Handing(cache, backend.address, workers).end)
-    nodes = Nodes(Journal(folder / "nodes"), stage, resumed=resumed)
+    journal = Journal(folder / "nodes", lasting=settings.writeback is not None)
+    nodes = Nodes(journal, stage, resumed=resumed)
     lasts = _DATASET_LASTS if settings.dataset else settings.lasts
     tree = _tree(backend, settings, nodes, Freshness(lasts, lasts))
     team = _team(settings, backend, cache)
@@ -105,21 +108,24 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
     looking = Looking(tree, workers, look, fetcher, space)
     reading = Reading(tree, sessions, fetcher, workers, unasked=settings.dataset)
     keeping = Keeping(backend, tree, sessions)
-    writing = changing = None
+    writing = changing = owing = None
     if settings.writable:
-        writing, changing = _writers(backend, folder, new_name, (tree, looking, sessions, keeping, quota, workers))
+        parts = tree, looking, sessions, keeping, quota, workers
+        writing, changing, owing = _writers(backend, settings, new_name, parts)
     limiting.begin()
     extras = Extras(backend, tree, keeping, writing.settle if writing else _settled, workers)
 
     def close() -> None:
         counter.end()
+        if owing:
+            owing.end()
         workers.shutdown(wait=False, cancel_futures=True)
         fetcher.end()
         cache.end()
         backend.close()
 
     vfs = Vfs(looking, reading, sessions, extras, writing, changing, close)
-    return Parts(patient(vfs, tree, changing), tree, cache, fetcher, limiting)
+    return Parts(patient(vfs, tree, changing), tree, cache, fetcher, limiting, owing)
 
 
 def _quota(settings: MountSettings, kept: Path, *, resumed: bool) -> Quota:
@@ -173,10 +179,11 @@ def _settled(_node: Node) -> None:
 
 def _writers(
     backend: Backend,
-    folder: Path,
+    settings: MountSettings,
     new_name: Callable[[], str],
     parts: tuple[Tree, Looking, Sessions, Keeping, Quota, ThreadPoolExecutor],
-) -> tuple[Writing, Changing]:
+) -> tuple[Writing, Changing, Owing | None]:
+    folder = settings.state
     tree, looking, sessions, keeping, quota, workers = parts
     senders = ThreadPoolExecutor(_SENDERS, "send")
     uploader = Uploader(backend, Notes(folder / "uploads", Upload, new_name), senders)
@@ -184,5 +191,10 @@ def _writers(
     uploader.clean()
     bringing = Bringing(tree, sessions)
     settling = Settling(tree, sessions, bringing, uploader, quota, aside=folder / _ASIDE)
-    writing = Writing(tree, looking, sessions, bringing, settling, workers, can=backend.capabilities, quota=quota)
-    return writing, Changing(backend, tree, looking, sessions, keeping, settling, writing, renamer, workers)
+    owing = None
+    if settings.writeback is not None:
+        sync_folder(folder)
+        owing = Owing(tree, sessions, settling, Bounds(settings.writeback, settings.writeback_age))
+    can = backend.capabilities
+    writing = Writing(tree, looking, sessions, bringing, settling, workers, can=can, quota=quota, owing=owing)
+    return writing, Changing(backend, tree, looking, sessions, keeping, settling, writing, renamer, workers), owing

@@ -154,6 +154,10 @@ class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     folder_mode: int = 0o755
     porters: int | None = None
     """Processes that fetch small files beside the one that serves the mount; None: by the processors of the machine."""
+    writeback: int | None = None
+    """Bytes that may be closed and not uploaded: who closes a file waits for the disk; None: for the upload."""
+    writeback_age: float = 300.0
+    """Seconds after which whoever closes a file waits again, as long as something is not uploaded that is so old."""
     quota: int | None = None
     """Bytes that may lie in what is mounted, as far as this mount knows; None: no limit."""
     quota_files: int | None = None
@@ -190,6 +194,8 @@ class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
         limits = (self.quota, self.quota_files, self.filesystem_quota.bytes, self.filesystem_quota.files)
         if min(limit or 0 for limit in limits) < 0:
             raise ValueError("quota: there cannot be less than nothing")
+        if (self.writeback is not None and self.writeback < 0) or self.writeback_age < 0:
+            raise ValueError("writeback: there cannot be less than nothing")
         if self.lasts < 0:
             raise ValueError("lasts: seconds cannot be negative")
 

@@ -36,6 +36,7 @@ def stats(transport: Transport, parts: Parts, state: Path, since: float) -> Mapp
         "fetching": asdict(parts.fetcher.stats()),
         "quota": _quota(parts.limiting),
         "written": {kind: _files(state / kind) for kind in ("stage", "aside")},
+        "writeback": asdict(parts.owing.owed) if parts.owing else None,
         "process": {
             "id": os.getpid(),
             "memory": _resident(os.getpid()),

@@ -6,6 +6,7 @@ import errno
 import os
 import select
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -33,6 +34,7 @@ from pf_fuse.vfs.journal import Journal
 from pf_fuse.vfs.keeping import Keeping
 from pf_fuse.vfs.looking import Looking
 from pf_fuse.vfs.nodes import Nodes
+from pf_fuse.vfs.owing import Bounds, Owing
 from pf_fuse.vfs.quota import Counter, Limits, Quota
 from pf_fuse.vfs.reading import Reading
 from pf_fuse.vfs.sessions import Sessions
@@ -153,13 +155,14 @@ class Site:
         resumed: bool = True,
         quota: Quota | None = None,
         workers: int = 8,
+        writeback: Bounds | None = None,
     ) -> None:
         names = count()
         self.workers = ThreadPoolExecutor(workers)
         senders = ThreadPoolExecutor(4)
         new_name = lambda: f"{os.getpid()}-{id(self)}-{next(names)}"  # noqa: E731
         stage = Stage(folder / "stage", new_name)
-        self.nodes = Nodes(Journal(folder / "nodes"), stage, resumed=resumed)
+        self.nodes = Nodes(Journal(folder / "nodes", lasting=writeback is not None), stage, resumed=resumed)
         self.tree = Tree(backend, self.nodes, freshness or Freshness(), clock or (lambda: 0.0))
         contents = Straight(backend, ThreadPoolExecutor(2))
         sessions = Sessions(self.nodes, contents)
@@ -171,12 +174,17 @@ class Site:
         renamer = Renamer(backend, Notes(folder / "moves", Move, new_name), senders)
         uploader.clean()
         keeping = Keeping(backend, self.tree, sessions)
+        self.owing: Owing | None = None
         writing = changing = None
         if not read_only:
             bringing = Bringing(self.tree, sessions)
             settling = Settling(self.tree, sessions, bringing, uploader, quota, aside=folder / "aside")
+            can = backend.capabilities
+            owing = self.owing = (
+                Owing(self.tree, sessions, settling, writeback, clock or time.monotonic) if writeback else None
+            )
             writing = Writing(
-                self.tree, looking, sessions, bringing, settling, self.workers, can=backend.capabilities, quota=quota
+                self.tree, looking, sessions, bringing, settling, self.workers, can=can, quota=quota, owing=owing
             )
             changing = Changing(
                 backend, self.tree, looking, sessions, keeping, settling, writing, renamer, self.workers
@@ -190,6 +198,8 @@ class Site:
 
     def die(self) -> None:
         """Nothing is finished."""
+        if self.owing:
+            self.owing.end()
         self.workers.shutdown()
 
     def known(self, path: str) -> Known:

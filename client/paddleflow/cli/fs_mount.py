@@ -29,6 +29,8 @@ _OPTIONS: Mapping[str, tuple[str, str]] = {
     "porters": ("porters", ""),
     "quota": ("quota", _SIZE),
     "quota-files": ("quotaFiles", ""),
+    "writeback": ("writeback", _SIZE),
+    "writeback-age": ("writebackAge", _SECONDS),
 }
 """Words of -o, what the program that mounts calls them, and how they are read."""
 

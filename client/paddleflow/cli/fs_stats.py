@@ -85,6 +85,10 @@ def _lines(now: Stats, done: Rates) -> Iterator[str]:
         found = now["written"][kind]
         if found["files"] or kind == "stage":
             yield f"{words}: {found['files']} files, {_amount(found['bytes'])}"
+    if owed := now.get("writeback"):
+        last = f"; the last that failed: {owed['why']}" if owed["why"] else ""
+        oldest = f", for {owed['age']:.0f} s at most" if owed["files"] else ""
+        yield f"closed and not uploaded: {owed['files']} files, {_amount(owed['bytes'])}{oldest}{last}"
     yield from _table(done)
 
 

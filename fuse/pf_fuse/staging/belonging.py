@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -45,7 +46,10 @@ def belong(
             _put(kept, belongs)
             logger.error("not finished by a mount of something else", extra={"of": before, "kept": str(kept)})
         (folder / _JOURNAL).unlink(missing_ok=True)
-    mark.write_text(address)
+    if before != address or not mark.exists():
+        mark.write_text(address)
+        with mark.open("rb") as written:
+            os.fsync(written.fileno())
 
 
 def _put(kept: Path, belongs: Mapping[str, str]) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from threading import Lock
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from pf_backends.entries import Condition, Entry, Facts, Kind
 from pf_backends.port import NO_FACTS
@@ -19,6 +19,13 @@ _SECOND = 1_000_000_000
 _ENDLESS = 1 << 63
 _NAME_MOST = 240
 """Bytes of a name that is left room for a number; disks take 255."""
+
+
+class Print(NamedTuple):
+    """By which bytes are known that are not here any more."""
+
+    size: int
+    digest: bytes
 
 
 class Known(Protocol):
@@ -36,6 +43,15 @@ class Known(Protocol):
     @property
     def uploaded(self) -> Entry | None:
         """None: the backend does not have what is here."""
+
+    @property
+    def owed(self) -> bool: ...
+
+    @property
+    def sending(self) -> bool: ...
+
+    @property
+    def maybe(self) -> Sequence[Print]: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -63,6 +79,18 @@ class Staged:
     """Bytes from the beginning that were written in sequence."""
     ahead: Ahead | None = None
     """What is sent of it while it is written."""
+    owed: bool = False
+    """Somebody who closed it was told that it will be uploaded."""
+    sending: bool = False
+    """It is being uploaded, or was when the process before ended: the backend may have what is here."""
+    maybe: Sequence[Print] = ()
+    """What the backend may have, as it has not said what became of uploads."""
+    changes: int = 0
+    """How often its bytes became others."""
+    safe: int = -1
+    """After so many changes what was here, and that it is owed, was on the disk."""
+    named: bool = False
+    """Its name is on the disk, too."""
 
     def entry(self, path: str) -> Entry:
         """What lies at the path for whoever looks from here."""
@@ -91,7 +119,8 @@ class Staged:
     def arrived(self, entry: Entry) -> None:
         """The backend has what is here."""
         self.uploaded, self.dirty, self.before = entry, False, entry.modified
-        self.made_of, self.only_new = entry.version, False
+        self.made_of, self.only_new, self.owed = entry.version, False, False
+        self.sending, self.maybe = False, ()
 
     def carry(self, entry: Entry) -> None:
         """The backend has what it has of it somewhere else, or as another version."""
@@ -101,6 +130,7 @@ class Staged:
 
     def written(self, start: int, end: int) -> None:
         """Bytes are others now. The front decides only what is sent early."""
+        self.changes += 1
         if start == self.front:
             self.front = end
         if self.ahead:
@@ -108,6 +138,7 @@ class Staged:
 
     def cut(self, size: int) -> None:
         """It ends here now, or is longer by zeros."""
+        self.changes += 1
         self.front = min(self.front, size)
         if self.ahead:
             self.ahead.written(size, _ENDLESS, self.front)
@@ -125,6 +156,7 @@ class Staged:
 
     def touched(self) -> None:
         """It will be written to."""
+        self.changes += 1
         self.dirty = True
         self.facts = replace(self.facts, modified=None)
 
@@ -154,8 +186,15 @@ class Stage:
             return None
         dirty = known.uploaded is None
         staged = Staged(file, descriptor, known.made_of, known.only_new, known.facts, dirty, known.uploaded)
-        staged.front = staged.size
+        staged.front, staged.owed, staged.sending, staged.maybe = staged.size, known.owed, known.sending, known.maybe
         return staged
+
+    def secure(self, staged: Staged) -> None:
+        """Its bytes are there also when the machine goes down. Blocks."""
+        os.fdatasync(staged.descriptor)
+        if not staged.named:
+            sync_folder(self._folder)
+            staged.named = True
 
     def end(self, staged: Staged) -> None:
         """It is needed no more."""
@@ -176,6 +215,15 @@ class Stage:
         for file in self._folder.iterdir():
             if file.name not in needed:
                 file.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """The names in it are there also when the machine goes down. Blocks."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def free_place(folder: Path, name: str) -> Path:

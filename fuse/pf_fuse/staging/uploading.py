@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Executor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from pathlib import Path
 
 from pf_backends.entries import Condition, Entry, Facts, Part, Parts, Upload
@@ -20,6 +21,7 @@ from pf_backends.port import Backend
 from pf_fuse.staging.ahead import Ahead, Begun
 from pf_fuse.staging.buffers import Buffers
 from pf_fuse.staging.notes import Notes
+from pf_fuse.staging.staged import Print
 
 PUT_MOST = 16 << 20
 """Bytes of a file that is uploaded in one piece where parts are possible."""
@@ -81,6 +83,15 @@ class Uploader:
                 return entry
         return None
 
+    def stored(self, path: str, prints: Collection[Print]) -> Entry | None:
+        """What lies at the path if its bytes are known by one of the prints. Blocks."""
+        with suppress(OSError):
+            entry = self.backend.stat(path)
+            if any(entry.size == each.size for each in prints):
+                digest = _digest(entry.size, lambda start, piece: self._read(entry, start, piece))
+                return entry if Print(entry.size, digest) in prints else None
+        return None
+
     def clean(self) -> None:
         """Has dropped what processes before have begun; what cannot be dropped now is left for the next one.
 
@@ -122,10 +133,13 @@ class Uploader:
             for each in sending:
                 each.cancel()
 
+    def _read(self, entry: Entry, start: int, piece: memoryview) -> int:
+        return self.backend.read(entry.path, start, piece, version=entry.version)
+
     def _same(self, entry: Entry, descriptor: int) -> bool:
         piece = memoryview(bytearray(_PART))
         for start in range(0, entry.size, _PART):
-            count = self.backend.read(entry.path, start, piece, version=entry.version)
+            count = self._read(entry, start, piece)
             if not count or piece[:count] != os.pread(descriptor, _PART, start):
                 return False
         return True
@@ -136,6 +150,21 @@ class Uploader:
         if before and not before.exception() and number not in begun.stale:
             return before.result()
         return self.backend.send(begun.upload, number, _mapped(descriptor, start, size))
+
+
+def print_of(descriptor: int, size: int) -> Print:
+    """Of a file here."""
+    return Print(size, _digest(size, lambda start, piece: os.preadv(descriptor, [piece], start)))
+
+
+def _digest(size: int, read: Callable[[int, memoryview], int]) -> bytes:
+    """Of so many bytes; of another number if reading ends before."""
+    digest, piece = blake2b(digest_size=16), memoryview(bytearray(min(size, _PART)))
+    start = 0
+    while start < size and (count := read(start, piece[: size - start])):
+        digest.update(piece[:count])
+        start += count
+    return digest.digest()
 
 
 def _pieces(size: int, parts: Parts) -> Iterator[tuple[int, int]]:

@@ -1,13 +1,14 @@
 """What a process that goes on with a mount must know of what the kernel was told by the one before.
 
-Records are written before the kernel is told, and are there for the next process as soon as they are written: they need
-not outlive the machine, as the mount does not either.
+Records are written before the kernel is told, and are there for the next process as soon as they are written. Most need
+not outlive the machine, as the mount does not either; those that somebody counts on are synced.
 """
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -16,6 +17,9 @@ import msgspec
 from pf_backends.entries import Entry, Facts, Kind
 from pf_backends.port import NO_FACTS
 from pf_fuse.operations import TOP
+from pf_fuse.staging.staged import Print, sync_folder
+
+logger = logging.getLogger(__name__)
 
 
 class NamedAt(msgspec.Struct, frozen=True, tag="n", array_like=True):
@@ -70,6 +74,12 @@ class StagedIn(msgspec.Struct, frozen=True, tag="s", array_like=True):
     facts: Facts = NO_FACTS
     uploaded: Entry | None = None
     """Without its path. None: the backend does not have what is here."""
+    owed: bool = False
+    """Somebody who closed it was told that it will be uploaded."""
+    sending: bool = False
+    """It is being uploaded."""
+    maybe: tuple[Print, ...] = ()
+    """What the backend may have of it, as it has not said what became of uploads."""
 
 
 Record: TypeAlias = NamedAt | Forgotten | OpenAt | Closed | Backed | StagedIn
@@ -81,8 +91,10 @@ _LENGTH = 4
 class Journal:
     """A file to which records are added."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, lasting: bool = False) -> None:
+        """`lasting`: what is synced outlives the machine."""
         self._path = path
+        self._lasting = lasting
         self._encoder = msgspec.msgpack.Encoder()
         self._decoder: msgspec.msgpack.Decoder[Record] = msgspec.msgpack.Decoder(Record)
         self._descriptor = self._opened(path)
@@ -100,14 +112,31 @@ class Journal:
         self.size += len(data)
 
     def read(self) -> Iterator[Record]:
-        """All records, in order; what was cut off by the end of a process is left out."""
+        """All records, in order, up to what was cut off by the end of a process or of the machine."""
         data = memoryview(self._path.read_bytes())
         while len(data) >= _LENGTH:
             end = _LENGTH + int.from_bytes(data[:_LENGTH], "little")
             if len(data) < end:
                 return
-            yield self._decoder.decode(data[_LENGTH:end])
+            try:
+                record = self._decoder.decode(data[_LENGTH:end])
+            except msgspec.DecodeError:
+                logger.warning("a journal goes on with what is no record", extra={"path": str(self._path)})
+                return
+            yield record
             data = data[end:]
+
+    def syncing(self) -> Callable[[], None]:
+        """When it is called, all that was put so far outlives the machine. It blocks; others may put meanwhile."""
+        descriptor = os.dup(self._descriptor)
+
+        def sync() -> None:
+            try:
+                os.fdatasync(descriptor)
+            finally:
+                os.close(descriptor)
+
+        return sync
 
     def replace(self, records: Sequence[Record]) -> None:
         """Only these from now on; seen whole or not at all."""
@@ -117,10 +146,14 @@ class Journal:
         try:
             os.ftruncate(descriptor, 0)
             _write(descriptor, data)
+            if self._lasting:
+                os.fsync(descriptor)
         except OSError:
             os.close(descriptor)
             raise
         beside.rename(self._path)
+        if self._lasting:
+            sync_folder(self._path.parent)
         os.close(self._descriptor)
         self._descriptor, self.size = descriptor, len(data)
 

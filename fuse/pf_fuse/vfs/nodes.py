@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
 from pf_backends.entries import ROOT, Entry, Kind
@@ -222,6 +222,12 @@ class Nodes:
         """Something else is known of what is written here: what the backend has of it, and is to keep beside it."""
         self._journal.put([_staged(node, staged)])
 
+    def owed(self, node: Node, staged: Staged) -> Callable[[], None]:
+        """Written down: it will be uploaded. What is given has that outlive the machine; call it without the lock."""
+        staged.owed = True
+        self.staged_otherwise(node, staged)
+        return self._journal.syncing()
+
     def end(self, node: Node) -> None:
         """The file is written here no more."""
         if node.staged:
@@ -241,7 +247,7 @@ class Nodes:
     def remove(self, node: Node) -> None:
         """No name leads to the node any more; whoever has it open goes on with it."""
         self.unname(node)
-        if node.opens or node.backing:
+        if node.opens or node.backing or node.staged:
             self._journal.put([_named(node)])
         self.clear(node)
 
@@ -381,4 +387,5 @@ def _opened(node: Node) -> OpenAt:
 
 def _staged(node: Node, staged: Staged) -> StagedIn:
     uploaded = replace(staged.uploaded, path="") if staged.uploaded and not staged.dirty else None
-    return StagedIn(node.id, staged.file.name, staged.made_of, staged.only_new, staged.facts, uploaded)
+    known = staged.made_of, staged.only_new, staged.facts, uploaded
+    return StagedIn(node.id, staged.file.name, *known, staged.owed, staged.sending, tuple(staged.maybe))

@@ -6,16 +6,16 @@ While a file is uploaded, whoever would write to it waits.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from pf_backends.entries import Facts, Kind
-from pf_backends.errors import Changed
+from pf_backends.entries import Entry, Facts, Kind
+from pf_backends.errors import Changed, Unreachable
 from pf_fuse.staging.staged import Staged
-from pf_fuse.staging.uploading import PUT_MOST, Uploader
+from pf_fuse.staging.uploading import PUT_MOST, Uploader, print_of
 from pf_fuse.vfs.bringing import Bringing
 from pf_fuse.vfs.nodes import Node
 from pf_fuse.vfs.quota import Quota
@@ -23,6 +23,9 @@ from pf_fuse.vfs.sessions import Sessions
 from pf_fuse.vfs.tree import Tree
 
 logger = logging.getLogger(__name__)
+
+_MAYBE = 4
+"""Uploads of a file of which the backend has not said what became of them, that are remembered."""
 
 
 class Settling:
@@ -47,17 +50,22 @@ class Settling:
     def settle(self, node: Node) -> None:
         """The backend has all that was written to the file so far. Blocks."""
         with self._lock:
-            staged = node.staged
-            # Since somebody asked for it, it may have been removed, or uploaded by somebody else.
-            if staged is None or not waits(node):
-                return
-            path, done = node.path, Future[None]()
-            with staged.gate:
-                under_way = staged.upload
-                staged.upload = under_way or done
-        if under_way:
-            under_way.result()
-            return
+            settle = self.begun(node)
+        settle()
+
+    def begun(self, node: Node) -> Callable[[], object]:
+        """Nobody writes to the file before what is given is called, which is as `settle`. The caller holds the lock."""
+        staged = node.staged
+        # Since somebody asked for it, it may have been removed, or uploaded by somebody else.
+        if staged is None or not waits(node):
+            return _settled
+        path, done = node.path, Future[None]()
+        with staged.gate:
+            under_way = staged.upload
+            staged.upload = under_way or done
+        return under_way.result if under_way else lambda: self._settle(node, staged, path, done)
+
+    def _settle(self, node: Node, staged: Staged, path: str, done: Future[None]) -> None:
         try:
             self._send(node, staged, path)
         except BaseException as error:
@@ -118,8 +126,16 @@ class Settling:
                 self._keep(node, error, others=node.opens)
         with self._lock:
             if not node.opens:
-                self._end(node)
-                self._nodes.clear(node)
+                self.ended(node)
+
+    def refused(self, node: Node, error: OSError) -> bool:
+        """It can never be uploaded; False if somebody has it open, who may try. The caller holds the lock."""
+        return self._keep(node, error, others=node.opens)
+
+    def ended(self, node: Node) -> None:
+        """Nobody has it open, and the backend has all of it. The caller holds the lock."""
+        self._end(node)
+        self._nodes.clear(node)
 
     def finish(self) -> None:
         """The backend has all that was written; fails with the first thing that it does not take. Blocks."""
@@ -199,20 +215,35 @@ class Settling:
         staged.facts = facts = self._all_facts(staged.facts, path)
         if self._times:
             facts = replace(facts, modified=staged.modified())
-        ahead, staged.ahead = staged.ahead, None
         try:
-            entry = self._uploader.send(path, staged.descriptor, staged.size, facts, staged.condition, ahead)
-        except Changed:
-            # The process before may have sent it, and was killed before it was told so.
-            found = self._uploader.found(path, staged.descriptor, staged.size)
-            if found is None:
-                raise
-            entry = found
+            entry = self._sent(staged, path, facts)
+        except Unreachable:
+            # It may have arrived all the same.
+            maybe = (*staged.maybe, print_of(staged.descriptor, staged.size))[-_MAYBE:]
+            with self._lock:
+                staged.maybe = maybe
+                self._nodes.staged_otherwise(node, staged)
+            raise
         with self._lock:
             self._nodes.arrived(node, staged, entry)
             node.entry = entry
             if node.folder:
                 self._tree.put(node.folder, node.name, entry)
+
+    def _sent(self, staged: Staged, path: str, facts: Facts) -> Entry:
+        ahead, staged.ahead = staged.ahead, None
+        try:
+            return self._uploader.send(path, staged.descriptor, staged.size, facts, staged.condition, ahead)
+        except Changed:
+            # The process before may have sent it, and was killed before it was told so.
+            found = self._uploader.found(path, staged.descriptor, staged.size)
+            earlier = None if found else self._uploader.stored(path, staged.maybe)
+            if earlier is None:
+                if found is None:
+                    raise
+                return found
+            staged.made_of, staged.only_new = earlier.version, False
+            return self._uploader.send(path, staged.descriptor, staged.size, facts, staged.condition)
 
     def _target(self, node: Node, staged: Staged) -> tuple[str, Facts]:
         """Where a file that is still written will go, and what it is to keep as far as that is known."""
@@ -239,13 +270,18 @@ class Settling:
         self._sessions.end(node)
         self._nodes.end(node)
 
-    def _keep(self, node: Node, error: BaseException, *, others: int) -> None:
+    def _keep(self, node: Node, error: BaseException, *, others: int) -> bool:
         """What was written and cannot be uploaded is put aside, unless others have it open, who try it again."""
         if not waits(node) or not node.staged or others > 0:
-            return
+            return False
         kept = self._nodes.stage.keep(node.staged, self._aside, node.name)
         node.staged, node.until = None, 0.0
         logger.error("not uploaded", extra={"path": node.entry.path, "kept": str(kept), "why": str(error)})
+        return True
+
+
+def _settled() -> None:
+    """Nothing is to be done."""
 
 
 def uploading(node: Node) -> Future[None] | None:

@@ -69,7 +69,7 @@ class Vfs:
         self._sessions.alone()
         try:
             if self._written:
-                self._written.finish()
+                self._written.leave()
         finally:
             self._sessions.end_all()
             self._close()
@@ -139,7 +139,7 @@ class Vfs:
         return self._written.flush(node)
 
     def fsync(self, node: int, data_only: bool) -> Answer[None]:  # noqa: ARG002
-        return self._written.flush(node) if self._written else None
+        return self._written.sync(node) if self._written else None
 
     def fsyncdir(self, node: int) -> Answer[None]:  # noqa: ARG002
         """What is made and removed in folders is so in the backend before the program that did it goes on."""

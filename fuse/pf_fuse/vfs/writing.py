@@ -23,6 +23,7 @@ from pf_fuse.staging.staged import Staged
 from pf_fuse.vfs.bringing import Bringing
 from pf_fuse.vfs.looking import Looking, text_of
 from pf_fuse.vfs.nodes import FOREVER, UNKNOWN, Node
+from pf_fuse.vfs.owing import Owing
 from pf_fuse.vfs.quota import Quota
 from pf_fuse.vfs.sessions import Sessions
 from pf_fuse.vfs.settling import Settling, uploading, waits
@@ -46,7 +47,9 @@ class Writing:
         *,
         can: Capabilities,
         quota: Quota,
+        owing: Owing | None = None,
     ) -> None:
+        """`owing`: what was closed is uploaded later; None: whoever closes a file waits for that."""
         self._tree = tree
         self._nodes = tree.nodes
         self._lock = tree.lock
@@ -55,13 +58,18 @@ class Writing:
         self._bringing = bringing
         self._settling = settling
         self.settle = settling.settle
-        self.finish = settling.finish
+        self._owing = owing
+        self.finish = owing.finish if owing else settling.finish
+        self.leave = owing.leave if owing else settling.finish
         self._later = workers.submit
         self._can = can
         self._quota = quota
 
     def begin(self) -> None:
         """What was written to a mount before this one nobody closes any more."""
+        if self._owing:
+            self._owing.begin()
+            return
         with self._lock:
             left = [node for node in self._nodes.all() if waits(node) and not node.told and not node.opens]
         for node in left:
@@ -103,6 +111,13 @@ class Writing:
             known = self._nodes[node]
             if not waits(known):
                 return None
+        return self._later(self._owing.flush if self._owing else self._settling.settle, known)
+
+    def sync(self, node: int) -> Answer[None]:
+        with self._lock:
+            known = self._nodes[node]
+            if not waits(known):
+                return None
         return self._later(self._settling.settle, known)
 
     def release(self, node: int) -> Answer[None]:
@@ -111,11 +126,13 @@ class Writing:
             if not waits(known):
                 self._settling.closed_at_once(known)
                 return None
-        return self._later(self._settling.closed, known)
+        return self._later(self._owing.closed if self._owing else self._settling.closed, known)
 
     def forgotten(self, node: Node) -> None:
         """The kernel knows it no more. The caller holds the lock."""
-        if waits(node):
+        if waits(node) and self._owing:
+            self._owing.owe(node)
+        elif waits(node):
             self._later(self._settling.changed_by_name, node)
         else:
             self._nodes.end(node)
@@ -263,6 +280,7 @@ class Writing:
         def allocate(staged: Staged) -> None:
             self._grow(node, max(node.entry.size, offset + length))
             os.posix_fallocate(staged.descriptor, offset, length)
+            staged.changes += 1
             self._show(node, staged)
 
         self._changing(node, allocate)

@@ -1,0 +1,234 @@
+"""What was closed is uploaded later, and is not lost until then.
+
+Whoever closes a file goes on once its bytes, and a note that the backend is to have them, are on the disk: whatever is
+killed or goes down, a later process uploads them. There are bounds for how much may wait, and for how long: beyond them
+whoever closes a file waits until it is uploaded, and is told if it cannot be.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from pf_backends.errors import Unreachable
+from pf_fuse.staging.staged import Staged
+from pf_fuse.vfs.nodes import Node
+from pf_fuse.vfs.sessions import Sessions
+from pf_fuse.vfs.settling import Settling, waits
+from pf_fuse.vfs.tree import Tree
+
+logger = logging.getLogger(__name__)
+
+_AT_ONCE = 8
+"""Files that are uploaded."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
+"""Seconds until a file is tried again for which the backend did not answer."""
+_LOOK = 0.25
+_LEAVING = 3600.0
+"""Seconds after the end of the mount until what cannot be uploaded is left for the next one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Of what was closed and is not uploaded."""
+
+    bytes: int
+    age: float
+    """Seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """What is not uploaded yet."""
+
+    files: int
+    bytes: int
+    age: float
+    """Seconds since the oldest of it was closed."""
+    refused: int
+    """Files that were put aside since the process began."""
+    why: str
+    """Why the last one could not be uploaded; empty: there was none."""
+
+
+@dataclass(slots=True, eq=False)
+class _Debt:
+    """A file that the backend is to have."""
+
+    node: Node
+    since: float
+    size: int
+    again: bool = False
+    """It was closed once more."""
+    due: float | None = None
+    """When it is tried again; None while somebody tries."""
+    pause: float = _FIRST_PAUSE
+    paid: Future[None] = field(default_factory=Future)
+    """The last attempt."""
+
+
+class Owing:
+    """All of it. For many threads."""
+
+    def __init__(
+        self,
+        tree: Tree,
+        sessions: Sessions,
+        settling: Settling,
+        bounds: Bounds,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._nodes = tree.nodes
+        self._lock = tree.lock
+        self._sessions = sessions
+        self._settling = settling
+        self._bounds = bounds
+        self._clock = clock
+        self._payers = ThreadPoolExecutor(_AT_ONCE, "pay")
+        self._debts: dict[int, _Debt] = {}
+        self._refused = 0
+        self._why = ""
+        self._ended = threading.Event()
+
+    def begin(self) -> None:
+        """With what processes before have left."""
+        with self._lock:
+            for node in list(self._nodes.all()):
+                if node.staged and waits(node) and (node.staged.owed or not node.opens):
+                    # Only as long as nobody writes to it, it is what the backend may have.
+                    sending = node.staged.sending and not node.nameless
+                    self.owe(node, self._settling.begun(node) if sending else None)
+        threading.Thread(target=self._try_again, name="owe", daemon=True).start()
+
+    def end(self) -> None:
+        """What is not uploaded by now the next process uploads."""
+        with self._lock:
+            self._ended.set()
+            self._payers.shutdown(wait=False, cancel_futures=True)
+
+    def flush(self, node: Node) -> None:
+        """What was written to the file so far is not lost any more. Blocks."""
+        with self._lock:
+            staged = node.staged
+            if staged is None or not waits(node) or staged.safe == staged.changes:
+                return
+            full, changes = self._is_full(node, staged), staged.changes
+        if full:
+            self._settling.settle(node)
+            return
+        self._nodes.stage.secure(staged)
+        with self._lock:
+            if node.staged is not staged or not waits(node):
+                return
+            written_down = self._nodes.owed(node, staged)
+            self.owe(node)
+        written_down()
+        # Whoever has written to it meanwhile has it made safe again.
+        staged.safe = changes
+
+    def closed(self, node: Node) -> None:
+        """Somebody closes it. Blocks."""
+        # Whoever closed it was told when it was flushed.
+        with suppress(OSError):
+            self.flush(node)
+        with self._lock:
+            if not waits(node):
+                self._settling.closed_at_once(node)
+                return
+            self.owe(node)
+            if node.opens <= 1:
+                self._sessions.end(node)
+            self._sessions.close(node)
+
+    def owe(self, node: Node, begun: Callable[[], object] | None = None) -> None:
+        """It will be uploaded, or goes on as it was begun. The caller holds the lock."""
+        size = node.staged.size if node.staged else 0
+        debt = self._debts.get(node.id)
+        if debt:
+            debt.again, debt.size = True, size
+        else:
+            debt = self._debts[node.id] = _Debt(node, self._clock(), size)
+            self._submit(debt, begun)
+
+    def finish(self) -> None:
+        """The backend has all that was written; fails with the first thing that it does not take. Blocks."""
+        while under_way := self._under_way():
+            wait(under_way)
+        self._settling.finish()
+
+    def leave(self) -> None:
+        """The mount is gone: as `finish`, and what does not succeed is tried for long. Blocks."""
+        deadline = self._clock() + _LEAVING
+        while self._debts and self._clock() < deadline:
+            self._ended.wait(_LOOK)
+        self.finish()
+
+    @property
+    def owed(self) -> Owed:
+        with self._lock:
+            debts = list(self._debts.values())
+            age = self._clock() - min((debt.since for debt in debts), default=self._clock())
+            return Owed(len(debts), sum(debt.size for debt in debts), age, self._refused, self._why)
+
+    def _is_full(self, node: Node, staged: Staged) -> bool:
+        others = [debt for debt in self._debts.values() if debt.node is not node]
+        oldest = min((debt.since for debt in self._debts.values()), default=self._clock())
+        size = sum(debt.size for debt in others) + staged.size
+        return size > self._bounds.bytes or self._clock() - oldest > self._bounds.age
+
+    def _under_way(self) -> list[Future[None]]:
+        with self._lock:
+            return [debt.paid for debt in self._debts.values() if not debt.paid.done()]
+
+    def _submit(self, debt: _Debt, begun: Callable[[], object] | None = None) -> None:
+        debt.due = None
+        debt.paid = self._payers.submit(self._pay, debt, begun)
+
+    def _pay(self, debt: _Debt, begun: Callable[[], object] | None) -> None:
+        node = debt.node
+        try:
+            (begun or self._begun(node))()
+        except (Unreachable, TimeoutError) as error:
+            self._put_off(debt, error)
+            return
+        except OSError as error:
+            with self._lock:
+                self._why = str(error)
+                self._refused += self._settling.refused(node, error)
+        with self._lock:
+            if debt.again and waits(node):
+                debt.again = False
+                self._submit(debt)
+                return
+            del self._debts[node.id]
+            if not node.opens and not waits(node):
+                self._settling.ended(node)
+
+    def _begun(self, node: Node) -> Callable[[], object]:
+        """An upload. Whoever comes after a process that was killed amid it is to know of it."""
+        with self._lock:
+            begun = self._settling.begun(node)
+            if node.staged and waits(node) and not node.staged.sending:
+                node.staged.sending = True
+                self._nodes.staged_otherwise(node, node.staged)
+            return begun
+
+    def _put_off(self, debt: _Debt, error: OSError) -> None:
+        logger.warning("not uploaded yet", extra={"path": debt.node.entry.path, "why": str(error)})
+        with self._lock:
+            self._why = str(error)
+            debt.due = self._clock() + debt.pause
+            debt.pause = min(2 * debt.pause, _LONGEST_PAUSE)
+
+    def _try_again(self) -> None:
+        while not self._ended.wait(_LOOK):
+            now = self._clock()
+            with self._lock:
+                for debt in self._debts.values():
+                    if debt.due is not None and debt.due <= now and not self._ended.is_set():
+                        self._submit(debt)
