@@ -39,6 +39,7 @@ def values(**holder: Any) -> dict[str, Any]:
             "logLevel": "debug",
             "image": local(REPOSITORY, TAG),
             "sidecars": {name.removeprefix("csi-"): {"image": local(f"registry.invalid/{name}")} for name in SIDECARS},
+            "clients": {"run": "processes"},
             "holder": {"terminationGracePeriodSeconds": 20, **holder},
             "controller": {"stores": {"bucket": store}},
             "storageClasses": [{"name": CLASS, "store": "bucket", "secret": {"name": KEYS_SECRET}}],

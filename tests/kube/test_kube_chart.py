@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any
 
 import pytest
+import yaml
 
 from kube.api import Thing
 from kube.driver import values
-from kube.helm import Helm, HelmFailed
+from kube.helm import CHART, Helm, HelmFailed
 from kube.kubectl import Kubectl
 
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(600)]
@@ -51,11 +54,25 @@ EVERYTHING: dict[str, Any] = {
         "priorityClass": {"create": False, "name": "system-node-critical"},
     },
 }
+MOUNTS = CHART / "crds" / "mounts.yaml"
 WAYS: dict[str, dict[str, Any]] = {
     "plain": {},
     "tests": values(),
     "everything": EVERYTHING,
     "off": {"csi": {"enabled": False}},
+    "processes": {"csi": {"clients": {"run": "processes"}}},
+    "clients": {
+        "csi": {
+            "clients": {
+                "namespace": "served",
+                "createNamespace": False,
+                "spares": 0,
+                "user": 4000,
+                "podAnnotations": {"example.org/a": "b"},
+                "admissionPolicy": {"enabled": False},
+            }
+        }
+    },
     "without-controller": {"csi": {"controller": {"enabled": False}, "networkPolicy": {"enabled": False}}},
 }
 
@@ -69,8 +86,13 @@ def test_helm_finds_nothing_to_say_against_it(helm: Helm, way: str) -> None:
 def test_the_api_knows_every_field(helm: Helm, kubectl: Kubectl, way: str) -> None:
     """The server checks them against its own schemas, and admits them."""
     documents = helm.rendered(WAYS[way], namespace=kubectl.namespace)
-    if documents:
-        kubectl.apply(*documents, strictly=("--validate=strict", "--dry-run=server"))
+    kubectl.apply(*yaml.safe_load_all(MOUNTS.read_text()))
+    of_namespaces: dict[str, list[Thing]] = {}
+    for each in documents:
+        of_namespaces.setdefault(each["metadata"].get("namespace", kubectl.namespace), []).append(each)
+    for namespace, theirs in of_namespaces.items():
+        with there(namespace, kubectl):
+            kubectl.within(namespace).apply(*theirs, strictly=("--validate=strict", "--dry-run=server"))
     assert bool(documents) == (way != "off")
 
 
@@ -106,23 +128,34 @@ def test_tokens_come_with_secrets_or_not_at_all(helm: Helm) -> None:
     assert "tokenRequests" not in spec("1.34.0")
 
 
-def test_nobody_may_see_secrets_or_change_machines_and_pods(helm: Helm) -> None:
-    documents = helm.rendered(values())
-    rules = [rule for kind in ("ClusterRole", "Role") for each in of_kind(kind, documents) for rule in each["rules"]]
-    resources = {resource for rule in rules for resource in rule["resources"]}
-    assert not resources & {"*", "nodes", "pods", "secrets"}
-    assert "*" not in {verb for rule in rules for verb in rule["verbs"]}
+@pytest.mark.parametrize("run", ["pods", "processes"])
+def test_nobody_may_see_secrets_or_change_machines_and_pods_of_others(helm: Helm, run: str) -> None:
+    documents = helm.rendered(clients_as(run))
+    rules = [
+        (each, rule) for kind in ("ClusterRole", "Role") for each in of_kind(kind, documents) for rule in each["rules"]
+    ]
+    resources = {resource for _, rule in rules for resource in rule["resources"]}
+    assert not resources & {"*", "secrets"}
+    assert "*" not in {verb for _, rule in rules for verb in rule["verbs"]}
+    about_machines = [set(rule["verbs"]) for _, rule in rules if {"nodes", "csinodes"} & set(rule["resources"])]
+    assert all(verbs == {"list", "watch"} for verbs in about_machines)
+    about_pods = [(each["kind"], each["metadata"]["namespace"]) for each, rule in rules if "pods" in rule["resources"]]
+    assert about_pods == ([("Role", "storage-clients")] if run == "pods" else [])
+    if run == "processes":
+        assert "nodes" not in resources
 
 
-def test_only_sidecars_have_a_token(helm: Helm) -> None:
-    for workload in workloads(helm.rendered(values())):
-        assert workload["automountServiceAccountToken"] is False
-        with_token = [
+@pytest.mark.parametrize(("run", "more"), [("pods", {"clients", "holder"}), ("processes", set())])
+def test_only_who_needs_it_has_a_token(helm: Helm, run: str, more: set[str]) -> None:
+    with_token = set()
+    for workload in workloads(helm.rendered(clients_as(run))):
+        with_token |= {
             container["name"]
             for container in workload["containers"]
-            if any("serviceaccount" in mount["mountPath"] for mount in container["volumeMounts"])
-        ]
-        assert with_token in ([], ["provisioner", "resizer"])
+            if workload["automountServiceAccountToken"]
+            or any("serviceaccount" in mount["mountPath"] for mount in container["volumeMounts"])
+        }
+    assert with_token == {"provisioner", "resizer"} | more
 
 
 def test_whoever_needs_no_rights_on_the_machine_has_none(helm: Helm) -> None:
@@ -138,10 +171,21 @@ def test_whoever_needs_no_rights_on_the_machine_has_none(helm: Helm) -> None:
     assert privileged == {"holder", "node"}
 
 
-def test_a_holder_is_replaced_only_by_hand(helm: Helm) -> None:
-    sets = {each["metadata"]["name"]: each["spec"] for each in of_kind("DaemonSet", helm.rendered(values()))}
+@pytest.mark.parametrize(("run", "how"), [("pods", "RollingUpdate"), ("processes", "OnDelete")])
+def test_a_holder_that_has_clients_is_replaced_only_by_hand(helm: Helm, run: str, how: str) -> None:
+    sets = {each["metadata"]["name"]: each["spec"] for each in of_kind("DaemonSet", helm.rendered(clients_as(run)))}
     kinds = {name.rpartition("-")[2]: spec["updateStrategy"]["type"] for name, spec in sets.items()}
-    assert kinds == {"holder": "OnDelete", "node": "RollingUpdate"}
+    assert kinds == {"holder": how, "node": "RollingUpdate"}
+
+
+def test_a_client_pod_keeps_no_autoscaler_and_is_no_burden(helm: Helm) -> None:
+    (config,) = of_kind("ConfigMap", helm.rendered(clients_as("pods")))
+    client = json.loads(config["data"]["client.json"])
+    assert client["metadata"]["annotations"]["cluster-autoscaler.kubernetes.io/daemonset-pod"] == "true"
+    assert client["spec"]["tolerations"] == [{"operator": "Exists"}]
+    assert client["spec"]["restartPolicy"] == "OnFailure"
+    (container,) = client["spec"]["containers"]
+    assert "limits" not in container["resources"]
 
 
 def test_row_21_nothing_holds_up_who_wants_to_remove_a_machine(helm: Helm) -> None:
@@ -166,6 +210,25 @@ def test_keys_are_in_no_document_but_a_secret(helm: Helm) -> None:
     planted["csi"]["controller"]["stores"]["bucket"]["properties"]["secretKey"] = "canary-of-the-chart"
     telling = {each["kind"] for each in helm.rendered(planted) if "canary-of-the-chart" in repr(each)}
     assert telling == {"Secret"}
+
+
+@contextmanager
+def there(namespace: str, kubectl: Kubectl) -> Iterator[None]:
+    """Nothing can be tried in a namespace that is only tried itself."""
+    if namespace == kubectl.namespace:
+        yield
+        return
+    kubectl("create", "namespace", namespace)
+    try:
+        yield
+    finally:
+        kubectl.delete("namespace", namespace)
+
+
+def clients_as(run: str) -> dict[str, Any]:
+    found = deepcopy(values())
+    found["csi"]["clients"] = {"run": run}
+    return found
 
 
 def of_kind(kind: str, documents: list[Thing]) -> list[Thing]:

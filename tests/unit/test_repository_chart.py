@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 import yaml
 
-from pf_csi.settings import ControllerSettings, HolderSettings, NodeSettings
+from pf_csi.settings import ClientPodsSettings, ControllerSettings, HolderSettings, NodeSettings
 from pf_kit.settings import Settings, describe
 from support.repository import BIN, ROOT
 
 CHART = ROOT / "deploy" / "helm" / "paddleflow"
 SETTINGS: dict[str, type[Settings]] = {
+    "clients": ClientPodsSettings,
     "controller": ControllerSettings,
     "holder": HolderSettings,
     "node": NodeSettings,

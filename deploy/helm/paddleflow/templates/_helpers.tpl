@@ -40,6 +40,20 @@ imagePullPolicy: {{ $image.pullPolicy }}
 {{ .Values.csi.controller.existingSecret | default (include "paddleflow.part" (list . "csi-stores")) }}
 {{- end }}
 
+{{/* Whether clients are pods: "true" or "false". */}}
+{{- define "paddleflow.csi.pods" -}}
+{{- and .Values.csi.enabled (eq .Values.csi.clients.run "pods") -}}
+{{- end }}
+
+{{- define "paddleflow.csi.clients-namespace" -}}
+{{ .Values.csi.clients.namespace | default (printf "%s-clients" .Release.Namespace) }}
+{{- end }}
+
+{{/* Where client pods come, and are told what to serve. */}}
+{{- define "paddleflow.csi.door" -}}
+/run/paddleflow-csi/clients
+{{- end }}
+
 {{/* What a container may that needs nothing. */}}
 {{- define "paddleflow.unprivileged" -}}
 allowPrivilegeEscalation: false

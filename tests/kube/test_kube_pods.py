@@ -1,0 +1,210 @@
+"""Mounts that are served by pods without rights, which may be killed, evicted, deleted and upgraded."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from kube.api import Thing
+from kube.claims import inline, user
+from kube.clients import CLIENTS, LARGE, Application, Clients, with_pods
+from kube.driver import KEY_PAIR, KEYS_SECRET, NAMESPACE, Driver, secret, values
+from kube.identities import NODE
+from kube.kubectl import Kubectl, is_ready
+from kube.pods import pod
+from kube.storage import Store
+from support.waiting import wait_until
+
+pytestmark = [pytest.mark.kube, pytest.mark.timeout(600)]
+
+MIB = 1 << 20
+KILL_CLIENT = """
+for each in /proc/[0-9]*; do
+    grep -qs '[s]tand-by' $each/cmdline && echo ${each#/proc/}
+done | sort -n | tail -n 1 > /tmp/client
+kill -9 $(cat /tmp/client)
+"""
+"""Who serves was begun after who stands by."""
+
+
+@pytest.fixture(scope="module")
+def clients(driver: Driver) -> Iterator[Clients]:
+    """The same driver, whose clients are pods as long as tests of this file run."""
+    driver.helm.install(driver.cluster.machine, NAMESPACE, with_pods())
+    yield Clients(driver)
+    driver.helm.install(driver.cluster.machine, NAMESPACE, values())
+
+
+@pytest.fixture
+def application(own: Kubectl, store: Store, clients: Clients) -> Iterator[Application]:
+    wait_until(lambda: clients.mounts() == [], 60.0, pause=0.1)
+    store.write(f"{own.namespace}/{LARGE}", "words " * (4 * MIB // 6))
+    yield Application.started("application", inline(own.namespace, KEYS_SECRET), own)
+    own.delete("pod", "application", at_once=True)
+
+
+def test_whoever_serves_has_no_rights_and_no_secrets(application: Application, clients: Clients) -> None:
+    name = clients.until_other_than("")
+    found = clients.kubectl.pod(name)
+    assert found is not None
+    assert KEY_PAIR["secretKey"] not in json.dumps(found)
+    assert found["spec"]["nodeName"] == NODE
+    status = clients.kubectl.execute(name, "cat", "/proc/self/status")
+    assert re.search(r"^Uid:\s+10001\s+10001\s+10001\s+10001$", status, re.MULTILINE)
+    for rights in ("CapInh", "CapPrm", "CapEff", "CapBnd"):
+        assert re.search(rf"^{rights}:\s+0+$", status, re.MULTILINE)
+    assert re.search(r"^NoNewPrivs:\s+1$", status, re.MULTILINE)
+    assert re.search(r"^Seccomp:\s+2$", status, re.MULTILINE)
+    (mount,) = clients.mounts()
+    assert KEY_PAIR["secretKey"] not in json.dumps(mount)
+    assert KEY_PAIR["secretKey"] not in clients.kubectl.logs(name)
+
+
+def test_a_client_that_is_killed_is_followed_in_its_pod(application: Application, clients: Clients) -> None:
+    name = clients.until_other_than("")
+    for _ in range(3):
+        clients.kubectl.execute(name, "sh", "-c", KILL_CLIENT)
+        application.goes_on()
+    assert clients.serving() == name
+    assert application.faults == ""
+
+
+def test_a_pod_that_is_killed_is_followed_by_the_one_that_waits(application: Application, clients: Clients) -> None:
+    """With all of its processes, as when its memory is short."""
+    for _ in range(2):
+        clients.until_spare()
+        name = clients.until_other_than("")
+        first = f"grep -lz ^HOSTNAME={name}$ /proc/[0-9]*/environ | cut -d/ -f3 | xargs kill -9"
+        clients.driver.cluster.machine.run(["sh", "-c", first])
+        clients.until_other_than(name)
+        application.goes_on()
+    assert application.faults == ""
+
+
+def test_a_pod_that_is_deleted_serves_until_another_follows(application: Application, clients: Clients) -> None:
+    for _ in range(2):
+        name = clients.until_other_than("")
+        clients.kubectl("delete", "pod", name, "--wait=false")
+        clients.until_other_than(name)
+        clients.kubectl.until_gone(f"/api/v1/namespaces/{CLIENTS}/pods/{name}", patience=60)
+        application.goes_on()
+    assert application.faults == ""
+
+
+def test_a_pod_that_is_deleted_by_force_is_replaced(application: Application, clients: Clients) -> None:
+    name = clients.until_other_than("")
+    clients.kubectl("delete", "pod", name, "--grace-period=0", "--force", "--wait=false")
+    clients.until_other_than(name)
+    application.goes_on()
+    assert application.faults == ""
+
+
+def test_nobody_evicts_a_client(application: Application, clients: Clients) -> None:
+    name = clients.until_other_than("")
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": CLIENTS}}
+    path = f"/api/v1/namespaces/{CLIENTS}/pods/{name}/eviction"
+    refused = clients.kubectl.attempt("create", "--raw", path, "--filename=-", told=json.dumps(eviction))
+    assert "disruption budget" in refused.stderr + refused.stdout
+    application.goes_on()
+
+
+def test_the_holder_is_replaced_and_nobody_notices(application: Application, clients: Clients) -> None:
+    driver, name = clients.driver, clients.until_other_than("")
+    for _ in range(2):
+        (before,) = (each["metadata"]["name"] for each in driver.pods("csi-holder"))
+        driver.kubectl("delete", "pod", before)
+        wait_until(lambda before=before: other_is_ready(driver, before), 60.0, pause=0.1)  # type: ignore[misc]
+        application.goes_on()
+    wait_until(lambda: clients.serving() == name, 30.0, pause=0.1)
+    assert application.faults == ""
+
+
+def test_clients_are_upgraded_and_nobody_notices(application: Application, clients: Clients) -> None:
+    before = clients.until_other_than("")
+    clients.until_spare()
+    known = {each["metadata"]["uid"] for each in clients.pods()}
+    changed = with_pods(podAnnotations={"example.org/version": application.kubectl.namespace})
+    clients.driver.helm.install(clients.driver.cluster.machine, NAMESPACE, changed)
+    wait_until(lambda: not known & {each["metadata"]["uid"] for each in clients.pods()}, 120.0, pause=0.2)
+    wait_until(lambda: clients.serving() not in ("", before), 60.0, pause=0.1)
+    application.goes_on()
+    assert application.faults == ""
+
+
+def test_nothing_is_left_of_a_mount_that_nobody_uses(own: Kubectl, store: Store, clients: Clients) -> None:
+    wait_until(lambda: clients.mounts() == [], 60.0, pause=0.1)
+    own.apply(user("passing", inline("passing", KEYS_SECRET)))
+    own.until_ready("passing")
+    name = clients.until_other_than("")
+    own.execute("passing", "sh", "-c", "echo written > /data/file")
+    own.delete("pod", "passing")
+    wait_until(lambda: clients.mounts() == [], 60.0, pause=0.1)
+    clients.kubectl.until_gone(f"/api/v1/namespaces/{CLIENTS}/pods/{name}", patience=60)
+    wait_until(lambda: len(clients.pods()) == 1, 60.0, pause=0.1)
+    assert store.read("passing/file") == "written\n"
+    folder = "/var/lib/kubelet/plugins/csi.paddleflow.org"
+    look = ["ls", "/run/paddleflow-csi/clients", f"{folder}/clients", f"{folder}/mounts"]
+    assert re.findall(r"[0-9a-f]{32}.*", clients.driver.cluster.machine.run(look)) == []
+
+
+@pytest.mark.usefixtures("clients")
+def test_wrong_keys_are_told_within_ten_seconds(own: Kubectl, store: Store) -> None:
+    store.write("locked/file", "behind a door")
+    own.apply(secret("wrong", {"accessKey": "tester", "secretKey": "canary-of-a-wrong-key"}))
+    begun = time.monotonic()
+    own.apply(user("stranger", inline("locked", "wrong")))
+    told = own.until_told("stranger", ["cannot be mounted"], patience=10)
+    assert "canary" not in told
+    assert time.monotonic() - begun < 10
+
+
+def client_with(**changes: Thing) -> Thing:
+    """A pod as clients are, but for something in its specification."""
+    made = pod("other")
+    made["spec"] |= {
+        "automountServiceAccountToken": False,
+        "securityContext": {"runAsUser": 10001, "runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+    }
+    made["spec"]["containers"][0]["securityContext"] = {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    made["spec"] |= {name: value for name, value in changes.items() if name != "container"}
+    made["spec"]["containers"][0] |= changes.get("container", {})
+    return made
+
+
+FORBIDDEN: dict[str, dict[str, Thing]] = {
+    "folder": {"volumes": [{"name": "all", "hostPath": {"path": "/"}}]},  # type: ignore[dict-item]
+    "secret": {"volumes": [{"name": "secret", "secret": {"secretName": "any"}}]},  # type: ignore[dict-item]
+    "network": {"hostNetwork": True},  # type: ignore[dict-item]
+    "privileged": {"container": {"securityContext": {"privileged": True}}},
+    "capability": {
+        "container": {
+            "securityContext": {
+                "allowPrivilegeEscalation": False,
+                "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"], "add": ["SYS_ADMIN"]},
+            }
+        }
+    },
+    "root": {"securityContext": {"runAsUser": 0, "seccompProfile": {"type": "RuntimeDefault"}}},
+    "token": {"automountServiceAccountToken": True},  # type: ignore[dict-item]
+}
+
+
+@pytest.mark.parametrize("way", list(FORBIDDEN))
+def test_no_other_pod_comes_where_clients_are(clients: Clients, way: str) -> None:
+    clients.kubectl.apply(client_with(), strictly=("--validate=strict", "--dry-run=server"))
+    with pytest.raises(AssertionError, match="a client"):
+        clients.kubectl.apply(client_with(**FORBIDDEN[way]), strictly=("--validate=strict", "--dry-run=server"))
+
+
+def other_is_ready(driver: Driver, before: str) -> bool:
+    holders = driver.pods("csi-holder")
+    return any(is_ready(each) and each["metadata"]["name"] != before for each in holders)
