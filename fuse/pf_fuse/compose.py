@@ -20,7 +20,7 @@ from pf_fuse.settings import CarrySettings, MountSettings, SourceSettings
 from pf_fuse.snapshots.index import Index
 from pf_fuse.snapshots.loading import INDEX, Snapshot
 from pf_fuse.staging.belonging import belong
-from pf_fuse.staging.format import mark, require_known
+from pf_fuse.staging.format import begin_in
 from pf_fuse.staging.handing import Handing
 from pf_fuse.staging.notes import Notes
 from pf_fuse.staging.renaming import Move, Renamer
@@ -80,8 +80,7 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
     `resumed`: one of them has served the same mount.
     """
     folder = settings.state
-    require_known(folder)
-    mark(folder)
+    begin_in(folder)
     if not resumed:
         belong(folder, backend.address, folder / _ASIDE, new_name, staged_paths)
     cache = page_cache(settings.cache)
@@ -96,7 +95,6 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
         backend, cache, FetchSettings(memory=settings.cache.memory), tree, team, lasting=lasts >= _LASTING
     )
     sessions = Sessions(nodes, fetcher)
-    look = _look(settings)
     quota = _quota(settings, folder / _QUOTA, resumed=resumed)
     counter = Counter(backend, tree, quota, rarely=not settings.writable)
     limiting = Limiting(quota, counter, folder / _QUOTA)
@@ -105,7 +103,7 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
         counter.asked()
         return quota.space(backend.space()) if quota.limited else backend.space()
 
-    looking = Looking(tree, workers, look, fetcher, space)
+    looking = Looking(tree, workers, _look(settings), fetcher, space)
     reading = Reading(tree, sessions, fetcher, workers, unasked=settings.dataset)
     keeping = Keeping(backend, tree, sessions)
     writing = changing = owing = None

@@ -194,7 +194,6 @@ class Site:
         self.vfs = patient(vfs, self.tree, changing)
         self.kernel = PlainKernel()
         self.vfs.begin(self.kernel)
-        self._open: dict[int, int] = {}
 
     def die(self) -> None:
         """Nothing is finished."""

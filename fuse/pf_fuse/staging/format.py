@@ -25,8 +25,9 @@ def require_known(folder: Path) -> None:
         )
 
 
-def mark(folder: Path) -> None:
-    """From now on what is there is of this version."""
+def begin_in(folder: Path) -> None:
+    """From now on what is there is of this version; fails as `require_known`."""
+    require_known(folder)
     file = folder / _MARK
     text = str(FORMAT)
     if not file.exists() or file.read_text() != text:
