@@ -359,6 +359,20 @@ def test_the_end_of_the_mount_waits_for_all_of_it(make: Make, store: Store) -> N
     assert all(store.has(f"f{number}") == b"some" for number in range(20))
 
 
+def test_the_end_of_the_mount_does_not_wait_for_what_failed_by_a_fault(make: Make, store: Store) -> None:
+    def fail(operation: str, path: str) -> None:
+        if operation == "put":
+            store.hangs.set()
+            raise ValueError(path)
+
+    store.before = fail
+    site = make()
+    site.write("f", b"some")
+    assert store.hangs.wait(PATIENCE)
+    with pytest.raises(ValueError, match="f"):
+        site.vfs.end()
+
+
 def test_a_journal_that_ends_in_what_the_disk_lost_tells_what_comes_before(
     make: Make, store: Store, tmp_path: Path
 ) -> None:

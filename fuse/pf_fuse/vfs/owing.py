@@ -164,7 +164,7 @@ class Owing:
     def leave(self) -> None:
         """The mount is gone: as `finish`, and what does not succeed is tried for long. Blocks."""
         deadline = self._clock() + _LEAVING
-        while self._debts and self._clock() < deadline:
+        while self._is_tried() and self._clock() < deadline:
             self._ended.wait(_LOOK)
         self.finish()
 
@@ -180,6 +180,11 @@ class Owing:
         oldest = min((debt.since for debt in self._debts.values()), default=self._clock())
         size = sum(debt.size for debt in others) + staged.size
         return size > self._bounds.bytes or self._clock() - oldest > self._bounds.age
+
+    def _is_tried(self) -> bool:
+        """Something is being uploaded, or will be tried again: where that failed by a fault, nobody waits for it."""
+        with self._lock:
+            return any(debt.due is not None or not debt.paid.done() for debt in self._debts.values())
 
     def _under_way(self) -> list[Future[None]]:
         with self._lock:
