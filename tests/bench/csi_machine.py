@@ -136,7 +136,14 @@ def left(site: Site) -> Mapping[str, float]:
 
 def zombies(site: Site) -> int:
     below = [child for each in site.processes.values() for child in psutil.Process(each.pid).children(recursive=True)]
-    return sum(child.status() == psutil.STATUS_ZOMBIE for child in below)
+    return sum(is_zombie(child) for child in below)
+
+
+def is_zombie(process: psutil.Process) -> bool:
+    try:
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
 
 
 def memory(site: Site) -> Mapping[str, float]:
