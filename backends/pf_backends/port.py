@@ -37,6 +37,16 @@ class Swift(Protocol):
     def wholes(self) -> Wholes: ...
 
 
+@runtime_checkable
+class Hasty(Protocol):
+    """A backend that must be asked once more to tell when that was written which it was just given."""
+
+    def put_hastily(
+        self, path: str, body: memoryview | bytes, *, facts: Facts = NO_FACTS, condition: Condition = ANYTHING
+    ) -> Entry:
+        """Like `Backend.put`, but nobody is asked: the time is about the one that `stat` will tell."""
+
+
 class Backend(Protocol):
     """A place where files lie."""
 

@@ -100,16 +100,23 @@ class S3Backend:
     def put(
         self, path: str, body: memoryview | bytes, *, facts: Facts = NO_FACTS, condition: Condition = ANYTHING
     ) -> Entry:
+        written = self.put_hastily(path, body, facts=facts, condition=condition)
+        found = reading.look(self._caller, self._keys, path)
+        if found is None or version_of(found.headers.get("etag", "")) != written.version:
+            # Another writer came after this one.
+            return changed_in(written, modified=0)
+        return reading.entry_of(path, found.headers)
+
+    def put_hastily(
+        self, path: str, body: memoryview | bytes, *, facts: Facts = NO_FACTS, condition: Condition = ANYTHING
+    ) -> Entry:
+        """Fulfils `Hasty`: a store answers when it has the object, and dates it about then."""
         size = memoryview(body).nbytes
         if size > _MOST_PUT:
             raise failure(errno.EFBIG, path, f"is larger than {_MOST_PUT} bytes, which is all that is written at once")
         headers = {**headers_of(path, facts), **self._acl, reading.CHECKSUM: reading.checksum(body)}
-        version = self._written(file_path(path), body, headers, condition)
-        found = reading.look(self._caller, self._keys, path)
-        if found is None or version_of(found.headers.get("etag", "")) != version:
-            # Another writer came after this one.
-            return Entry(path, Kind.FILE, size, 0, version)
-        return reading.entry_of(path, found.headers)
+        told = self._written(file_path(path), body, headers, condition)
+        return reading.entry_of(path, told, size)
 
     def begin(self, path: str, *, facts: Facts = NO_FACTS) -> Upload:
         return uploads.begin(self._caller, self._keys, file_path(path), facts, self._acl, checked=self._checks)
@@ -221,8 +228,10 @@ class S3Backend:
             return failure(errno.ENOTDIR, path, "is no folder")
         return failure(errno.ENOENT, path, "there is nothing")
 
-    def _written(self, path: str, body: memoryview | bytes, headers: Mapping[str, str], condition: Condition) -> str:
-        """The version that was written."""
+    def _written(
+        self, path: str, body: memoryview | bytes, headers: Mapping[str, str], condition: Condition
+    ) -> Mapping[str, str]:
+        """What the store tells of the version that was written."""
         if condition != ANYTHING and not self._honoured().puts:
             self._require(path, condition)
         conditions = condition_headers(condition)
@@ -236,12 +245,12 @@ class S3Backend:
             # It may be our own, of an attempt whose answer was lost.
             found = reading.look(self._caller, self._keys, path)
             if found is not None and found.headers.get(WRITE) == mark:
-                return version_of(found.headers.get("etag", ""))
+                return found.headers
             if condition.version and found is None:
                 # Some stores say of what is not there that it is not there, rather than that it is another version.
                 raise changed(path, "there is nothing any more") from None
             raise error from None
-        return version_of(answer.headers.get("etag", ""))
+        return {"etag": answer.headers.get("etag", ""), "last-modified": answer.headers.get("date", "")}
 
     def _require(self, path: str, condition: Condition) -> None:
         """Changed if a condition does not hold just now."""

@@ -15,9 +15,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
+from typing import NamedTuple
 
 from pf_backends.entries import Condition, Entry, Facts, Part, Parts, Upload
-from pf_backends.port import Backend
+from pf_backends.port import Backend, Hasty
 from pf_fuse.staging.ahead import Ahead, Begun
 from pf_fuse.staging.buffers import Buffers
 from pf_fuse.staging.notes import Notes
@@ -27,6 +28,14 @@ PUT_MOST = 16 << 20
 """Bytes of a file that is uploaded in one piece where parts are possible."""
 _PART = 8 << 20
 """Bytes of a part, unless there would be too many."""
+
+
+class Sent(NamedTuple):
+    """What the backend has of a file that was sent."""
+
+    entry: Entry
+    timed: bool = True
+    """False: the time is about right, and the one that counts has to be asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +63,7 @@ class Uploader:
         facts: Facts,
         condition: Condition,
         ahead: Ahead | None = None,
-    ) -> Entry:
+    ) -> Sent:
         """The file at the path is what the descriptor's file has, all of it. Blocks."""
         parts = self.backend.capabilities.parts
         begun = ahead.end() if ahead else None
@@ -62,12 +71,12 @@ class Uploader:
             self._drop(begun)
             begun = None
         if parts is None or size <= PUT_MOST:
-            return self.backend.put(path, _mapped(descriptor, 0, size), facts=facts, condition=condition)
+            return self._put(path, _mapped(descriptor, 0, size), facts, condition)
         if begun is None:
             upload = self.backend.begin(path, facts=facts)
             begun = Begun(upload, facts, self.notes.write(upload), {}, frozenset())
         try:
-            return self._in_parts(begun, descriptor, _pieces(size, parts), condition)
+            return Sent(self._in_parts(begun, descriptor, _pieces(size, parts), condition))
         except BaseException:
             with suppress(OSError):
                 self.backend.drop(begun.upload)
@@ -99,6 +108,11 @@ class Uploader:
         """
         for file, upload in self.notes.left():
             self.senders.submit(self._drop_left, file, upload)
+
+    def _put(self, path: str, body: memoryview, facts: Facts, condition: Condition) -> Sent:
+        if isinstance(self.backend, Hasty):
+            return Sent(self.backend.put_hastily(path, body, facts=facts, condition=condition), timed=False)
+        return Sent(self.backend.put(path, body, facts=facts, condition=condition))
 
     def _drop_left(self, file: Path, upload: Upload) -> None:
         with suppress(OSError):

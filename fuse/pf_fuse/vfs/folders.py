@@ -43,7 +43,7 @@ class Kept:
 
     def __init__(self, listing: Listing) -> None:
         self.names = listing.names
-        self.until = listing.until
+        self.until = 0.0 if listing.doubted else listing.until
         self._listing = listing
         self._entries = listing.entries
 
@@ -131,9 +131,11 @@ class Folders:
             number = place >> _SHIFT
             number = number if number in sources else max(sources, default=0)
             return (number, sources[number]) if sources else None
-        if node.listing and self._tree.good(node.listing):
-            return self._add(node, Kept(node.listing))
-        return None
+        listing = node.listing
+        if listing and listing.doubted:
+            # It tells of each thing, and for as long as it is good.
+            listing.until = 0.0
+        return self._add(node, Kept(listing)) if listing and self._tree.good(listing) else None
 
     def begin(self, node: Node) -> tuple[int, Source]:
         """A new list. Blocks."""

@@ -51,5 +51,6 @@ class Listing:
         self.doubted.discard(entry.name)
 
     def drop(self, name: str) -> None:
+        self.doubted.discard(name)
         if self.entries.pop(name, None):
             self._names = None

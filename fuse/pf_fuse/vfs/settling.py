@@ -12,10 +12,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from pf_backends.entries import Entry, Facts, Kind
+from pf_backends.entries import Facts, Kind
 from pf_backends.errors import Changed, Unreachable
 from pf_fuse.staging.staged import Staged
-from pf_fuse.staging.uploading import PUT_MOST, Uploader, print_of
+from pf_fuse.staging.uploading import PUT_MOST, Sent, Uploader, print_of
 from pf_fuse.vfs.bringing import Bringing
 from pf_fuse.vfs.nodes import Node
 from pf_fuse.vfs.quota import Quota
@@ -216,7 +216,7 @@ class Settling:
         if self._times:
             facts = replace(facts, modified=staged.modified())
         try:
-            entry = self._sent(staged, path, facts)
+            entry, timed = self._sent(staged, path, facts)
         except Unreachable:
             # It may have arrived all the same.
             maybe = (*staged.maybe, print_of(staged.descriptor, staged.size))[-_MAYBE:]
@@ -229,8 +229,10 @@ class Settling:
             node.entry = entry
             if node.folder:
                 self._tree.put(node.folder, node.name, entry)
+                if not timed:
+                    self._tree.ask_again(node)
 
-    def _sent(self, staged: Staged, path: str, facts: Facts) -> Entry:
+    def _sent(self, staged: Staged, path: str, facts: Facts) -> Sent:
         ahead, staged.ahead = staged.ahead, None
         try:
             return self._uploader.send(path, staged.descriptor, staged.size, facts, staged.condition, ahead)
@@ -241,7 +243,7 @@ class Settling:
             if earlier is None:
                 if found is None:
                     raise
-                return found
+                return Sent(found)
             staged.made_of, staged.only_new = earlier.version, False
             return self._uploader.send(path, staged.descriptor, staged.size, facts, staged.condition)
 

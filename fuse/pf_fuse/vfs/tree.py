@@ -220,6 +220,12 @@ class Tree:
         node.changed = now
         return node
 
+    def ask_again(self, node: Node) -> None:
+        """More must be asked of what was put there, before anybody is told of it. The caller holds the lock."""
+        node.until = 0.0
+        if node.folder and node.folder.listing:
+            node.folder.listing.doubted.add(node.name)
+
     def drop(self, folder: Node, name: str) -> None:
         """Something was removed here. The caller holds the lock."""
         now = self._now_changed(folder, name)
@@ -365,5 +371,5 @@ class Tree:
             listing.put(there.entry)
             if not self.fresh(there):
                 # What became of it the backend alone knows.
-                listing.until = 0.0
+                listing.doubted.add(name)
         return listing
