@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -158,3 +159,30 @@ def test_two_clients_never_have_one_folder() -> None:
         assert client in site.clients()
         assert client_of(site) in {0, client}
         site.unpublish(target)
+
+
+@contextmanager
+def copied(target: Path, inner: Path) -> Iterator[None]:
+    """Somebody has a copy of a mount, which is not taken off with the others; and of no mount of other tests."""
+    inner.mkdir()
+    others = f"awk '$5 != \"{inner}\" && /fuse.paddleflow/ {{print $5}}' /proc/self/mountinfo"
+    script = f"mount --bind {target} {inner} && {others} | xargs -n 1 umount --lazy; echo ready && exec sleep 1000"
+    command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        try:
+            yield
+        finally:
+            process.kill()
+            process.wait()
+
+
+def test_who_has_a_copy_of_a_mount_holds_up_neither_its_end_nor_the_next_one(site: Site, target: Path) -> None:
+    (target / "written").write_bytes(CONTENT)
+    before = site.clients()
+    with copied(target, site.folder / "inner"):
+        site.unpublish(target)
+        until_done(lambda: site.publish(target))
+        assert not set(before) & set(site.clients())
+        assert (target / "written").read_bytes() == CONTENT

@@ -93,9 +93,13 @@ class KeyFolder:
         except FileNotFoundError:
             return None
 
+    def is_uploaded(self) -> bool:
+        """Nothing is being written, and nothing waits to be uploaded."""
+        return not self._has(*_UNFINISHED)
+
     def remove(self) -> bool:
         """False if something is still to be uploaded: then all stays. What cannot be uploaded is kept, too."""
-        if self._has(*_UNFINISHED):
+        if not self.is_uploaded():
             return False
         self.forget()
         if not self._has(_ASIDE) and not _has(self.state, *_UNFINISHED, _ASIDE):

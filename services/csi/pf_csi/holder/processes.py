@@ -44,7 +44,9 @@ _OURS = ("cacheSize", "record", "size")
 """What the client is not told."""
 _LOOK = 0.05
 _WITHOUT_A_WORD = 15.0
-"""Seconds after which whoever keeps a mount is killed that nobody serves any more."""
+"""Seconds after a mount was taken off in which it may end by itself. Then it is ended if it has nothing to upload: only
+somebody with a copy of it can still use it. So it is if nobody answers for it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +116,13 @@ class LocalProcesses:
     def end(self, key: str, waited: float) -> bool:
         """True if it was killed."""
         folder = self._folders.of(key)
-        if not hangs(folder) and (waited <= _WITHOUT_A_WORD or answers(folder)):
+        late = waited > min(_WITHOUT_A_WORD, self.patience.hanging)
+        if late and folder.is_uploaded():
+            logger.warning("a mount that is used elsewhere, though it was taken off, is ended", extra={"key": key})
+        elif hangs(folder) or (late and not answers(folder)):
+            logger.warning("a client that does not answer is killed", extra={"key": key})
+        else:
             return False
-        logger.warning("a client that does not answer is killed", extra={"key": key})
         kill(processes_of(folder))
         return True
 
