@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import select
 import signal
 import socket
 import time
@@ -13,6 +14,9 @@ from pathlib import Path
 from fixtures_fuse import Holdings
 from pf_fuse.holder.client import take
 from pf_fuse.holder.newcomers import NEWCOMERS
+
+LISTENS = 4.0
+"""Seconds that a holder listens to who says nothing."""
 
 
 def test_who_comes_when_no_more_files_can_be_open_is_turned_away_and_the_mount_stays(
@@ -55,7 +59,7 @@ def test_a_client_that_dies_when_no_more_files_can_be_open_is_replaced_once_they
 
 def test_who_comes_and_says_nothing_is_let_go(holdings: Holdings, tmp_path: Path) -> None:
     """The first of many at once, and one who is alone after a while."""
-    holding = holdings(command=[], listens=0.5)
+    holding = holdings(command=[], listens=LISTENS)
     until_there = time.monotonic() + 10
     while not (tmp_path / "socket").exists() and time.monotonic() < until_there:
         time.sleep(0.005)
@@ -64,11 +68,11 @@ def test_who_comes_and_says_nothing_is_let_go(holdings: Holdings, tmp_path: Path
         begun = time.monotonic()
         for peer in silent:
             peer.connect(str(tmp_path / "socket"))
-            peer.settimeout(10)
+            peer.settimeout(20)
         assert silent[0].recv(64) == b""
-        assert time.monotonic() - begun < 0.5
+        assert not select.select(silent[1:], [], [], 0)[0], "there is room for all others"
         assert silent[-1].recv(64) == b""
-        assert time.monotonic() - begun > 0.4
+        assert time.monotonic() - begun >= LISTENS
     finally:
         for peer in silent:
             peer.close()

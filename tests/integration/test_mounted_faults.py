@@ -193,8 +193,10 @@ def test_a_mount_serves_at_once_though_a_folder_is_left_to_rename_and_the_store_
         (mount.place / "d").mkdir()
         list(pool.map(lambda name: (mount.place / "d" / name).write_text(name), names))
         renaming = pool.submit((mount.place / "d").rename, mount.place / "e")
-        wait_until(lambda: any((state_folder(mount.place, mount.environ) / "moves").iterdir()))
+        moves = state_folder(mount.place, mount.environ) / "moves"
+        wait_until(lambda: any(moves.iterdir()))
         proxy.next(*[Fault(Kind.DELAY, after=0, seconds=SLOW)] * 64)
+        assert any(moves.iterdir()), "it is cut off amid it"
         begun = time.monotonic()
         mount.kill()
         assert time.monotonic() - begun < SLOW

@@ -83,21 +83,27 @@ class Renamer:
     ) -> None:
         self._folder_at(target)
         for entries in self._pages(source):
-            self._move_all(entries, source, target, copied)
-            stepped()
+            self._move_all(entries, source, target, copied, stepped)
         with suppress(FileNotFoundError):
             self._backend.remove_folder(source)
 
-    def _move_all(self, entries: Sequence[Entry], source: str, target: str, copied: dict[str, str]) -> None:
+    def _move_all(
+        self, entries: Sequence[Entry], source: str, target: str, copied: dict[str, str], stepped: Callable[[], None]
+    ) -> None:
+        def copy(entry: Entry) -> None:
+            self._copy_once(entry, _moved(entry.path, source, target))
+            stepped()
+
         for entry in entries:
             if entry.kind is Kind.FOLDER:
                 self._folder_at(_moved(entry.path, source, target))
         files = [entry for entry in entries if entry.kind is not Kind.FOLDER]
-        list(self._copiers.map(lambda entry: self._copy_once(entry, _moved(entry.path, source, target)), files))
+        list(self._copiers.map(copy, files))
         copied |= {entry.path: entry.version for entry in files if entry.path in copied and self._still(entry)}
         for error in self._backend.remove_many([entry.path for entry in files]):
             if error:
                 raise error
+        stepped()
 
     def _pages(self, source: str) -> Iterator[Sequence[Entry]]:
         """What lies below a folder: files are removed once they are read, folders at the end, the deepest first."""

@@ -206,6 +206,9 @@ class Changing:
                 self._tree.drop(above, move.source.rpartition("/")[2])
             if new_folder:
                 self._tree.doubt(new_folder)
+            if there := self._tree.at(move.target):
+                # Who listed it meanwhile has seen a part.
+                _forget_lists(there)
 
     def _carry_all(self, within: Sequence[Node], source: str, target: str, copied: Mapping[str, str]) -> None:
         for each in within:
@@ -237,7 +240,7 @@ class Changing:
         self._nodes.move(node, new_folder, new_name)
         for each in (node, *_all_within(node)):
             each.entry = replace(each.entry, path=each.path)
-            each.listing = each.absent = None
+        _forget_lists(node)
         self._tree.drop(folder, name)
         self._tree.put(new_folder, new_name, node.entry)
         # What version a copy is, and of which time, the backend alone knows.
@@ -274,6 +277,12 @@ class Changing:
 def _used_within(folder: Node) -> Sequence[Node]:
     """Files below a folder that are open, or written here."""
     return [each for each in _all_within(folder) if each.entry.kind is Kind.FILE and (each.opens or each.staged)]
+
+
+def _forget_lists(folder: Node) -> None:
+    """Of a folder, and of all below it."""
+    for each in (folder, *_all_within(folder)):
+        each.listing = each.absent = None
 
 
 def _all_within(node: Node) -> Sequence[Node]:
