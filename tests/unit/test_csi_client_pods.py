@@ -51,13 +51,16 @@ mounts = st.lists(
 
 
 def done(found: Sequence[Step], there: Sequence[ClientPod], told: Sequence[MountObject]) -> list[ClientPod]:
-    """Once a little time has passed: what was made runs, what was deleted and serves nothing is gone."""
+    """Once a little time has passed: what was made runs, what was deleted and serves nothing is gone.
+
+    What is of an old version and is not ready may never be.
+    """
     serving = {mount.pod for mount in told}
     removed = {step.name for step in found if isinstance(step, Remove)}
     made = [ClientPod(step.name, step.machine.name, NEW) for step in found if isinstance(step, Create)]
     left = [replace(pod, ending=pod.ending or pod.name in removed) for pod in there]
     left = [pod for pod in left if not pod.ending or (pod.name in serving and not pod.finished)]
-    return [replace(pod, ready=not pod.finished) for pod in [*left, *made]]
+    return [replace(pod, ready=not pod.finished and (pod.ready or pod.template == NEW)) for pod in [*left, *made]]
 
 
 @given(machines, mounts, pods, st.integers(0, 2))
@@ -140,6 +143,21 @@ def test_who_waits_is_upgraded_first_and_one_at_a_time() -> None:
     newcomer = ClientPod("newcomer", "a", NEW)
     assert steps(ONE, told, [serving, newcomer], NEW, 1) == []
     assert steps(ONE, told, [serving, replace(newcomer, ready=True)], NEW, 1) == [Remove("serving")]
+
+
+def test_who_never_became_ready_does_not_hold_up_who_follows() -> None:
+    """Its image has a name that was mistyped, say, and the template is right by now."""
+    told = [MountObject("key", "a", "volume", "serving")]
+    serving, broken = ClientPod("serving", "a", OLD, ready=True), ClientPod("broken", "a", OLD)
+    found = steps(ONE, told, [serving, broken], NEW, 1)
+    assert found[0] == Remove("broken")
+    assert [type(step) for step in found[1:]] == [Create]
+
+
+def test_who_serves_and_is_not_ready_does_not_hold_up_who_follows() -> None:
+    told = [MountObject("key", "a", "volume", "serving")]
+    running = [ClientPod("serving", "a", OLD), ClientPod("waiting", "a", NEW, ready=True)]
+    assert steps(ONE, told, running, NEW, 1) == [Remove("serving")]
 
 
 TEMPLATE_POD: Thing = {"metadata": {"labels": {"app": "client"}, "annotations": {}}, "spec": {"containers": []}}

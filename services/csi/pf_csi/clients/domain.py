@@ -86,6 +86,10 @@ def _of_machine(
 ) -> Iterator[Step]:
     yield from (Remove(pod.name) for pod in pods if pod.finished and not pod.ending and not _rests(pod))
     alive = [pod for pod in pods if not pod.ending and (not pod.finished or _rests(pod))]
+    # Of an old version, they may never be ready.
+    hopeless = [pod for pod in alive if pod.template != template and not pod.ready and pod.name not in serving]
+    yield from (Remove(pod.name) for pod in hopeless)
+    alive = [pod for pod in alive if pod not in hopeless]
     missing = needed - len(alive)
     if missing > 0:
         yield from (Create(name, machine) for name in _names(machine, pods, missing))
@@ -95,8 +99,15 @@ def _of_machine(
     if missing < 0:
         yield from (Remove(pod.name) for pod in order[:-missing] if pod.name not in serving)
         return
-    outdated = [pod for pod in order if pod.template != template]
-    if outdated and all(pod.ready for pod in alive) and not any(pod.ending for pod in pods):
+    if not hopeless:
+        yield from _replaced(order, pods, template)
+
+
+def _replaced(alive: Sequence[ClientPod], pods: Sequence[ClientPod], template: str) -> Iterator[Step]:
+    """One at a time, once whoever came for the one before is ready."""
+    outdated = [pod for pod in alive if pod.template != template]
+    newest_ready = all(pod.ready for pod in alive if pod.template == template)
+    if outdated and newest_ready and not any(pod.ending for pod in pods):
         yield Remove(outdated[0].name)
 
 
