@@ -22,6 +22,9 @@ _HOLDER = "holder"
 """The socket of the process that keeps a mount, which ends last."""
 _PATIENCE = 10.0
 _LOOK = 0.05
+_LONGEST = 4 << 20
+"""Bytes of an answer."""
+_PIECE = 1 << 16
 
 
 class NotMounted(NotFound):
@@ -40,6 +43,10 @@ class SlowToAnswer(Unanswered):
     """Whoever serves the mount has not answered in time; it may later."""
 
     reason = "SLOW_TO_ANSWER"
+
+
+class _TooLong(Exception):
+    """An answer has no end."""
 
 
 class StillMounted(FailedPrecondition):
@@ -142,38 +149,77 @@ def _answers(
 ) -> Generator[Mapping[str, Any], None, None]:
     heard = 0
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
-        asking.settimeout(patience)
-        try:
-            with address(state / _SOCKET) as short:
-                asking.connect(short)
-        except (FileNotFoundError, ConnectionRefusedError):
-            raise NotMounted(f"no filesystem of yours is mounted at {place}") from None
-        except TimeoutError:
-            raise _slow(place, patience) from None
-        lines = _lines(asking, question)
+        lines = _lines(asking, state / _SOCKET, question, patience)
         while line := _next(lines, place, patience):
             heard += 1
-            answer = json.loads(line)
-            if set(answer) == {"error"}:
-                raise Unanswered(str(answer["error"]))
-            yield answer
+            yield _understood(line, place)
     if not heard:
         raise NotMounted(f"whoever serves the mount at {place} has just ended; if it was not unmounted, ask again")
-
-
-def _lines(asking: socket.socket, question: Mapping[str, object]) -> Iterator[bytes]:
-    """Of the answer; they end where whoever serves ends."""
-    with suppress(ConnectionError), asking.makefile("rb") as answers:
-        asking.sendall(json.dumps(question).encode() + b"\n")
-        yield from (line for line in answers if line.endswith(b"\n"))
 
 
 def _next(lines: Iterator[bytes], place: Path, patience: float | None) -> bytes:
     try:
         return next(lines, b"")
+    except (FileNotFoundError, ConnectionRefusedError):
+        raise NotMounted(f"no filesystem of yours is mounted at {place}") from None
     except TimeoutError:
-        raise _slow(place, patience) from None
+        text = f"whoever serves the mount at {place} has not answered in {patience or 0:.0f} s; ask again"
+        raise SlowToAnswer(text) from None
+    except _TooLong:
+        raise Unanswered(f"what whoever serves the mount at {place} says is too long to be an answer") from None
 
 
-def _slow(place: Path, patience: float | None) -> SlowToAnswer:
-    return SlowToAnswer(f"whoever serves the mount at {place} has not answered in {patience or 0:.0f} s; ask again")
+def _lines(
+    asking: socket.socket, path: Path, question: Mapping[str, object], patience: float | None
+) -> Iterator[bytes]:
+    """Of the answer, each in time as a whole; they end where whoever serves ends."""
+    until, kept = _until(patience), bytearray()
+    _wait_until(asking, until)
+    with address(path) as short:
+        asking.connect(short)
+    with suppress(ConnectionError):
+        _wait_until(asking, until)
+        asking.sendall(json.dumps(question).encode() + b"\n")
+        while line := _line(asking, kept, until):
+            yield line
+            until = _until(patience)
+
+
+def _line(asking: socket.socket, kept: bytearray, until: float | None) -> bytes:
+    """The next one; nothing where whoever serves has ended. What follows it is kept."""
+    while b"\n" not in kept:
+        if len(kept) > _LONGEST:
+            raise _TooLong
+        _wait_until(asking, until)
+        piece = asking.recv(_PIECE)
+        if not piece:
+            return b""
+        kept += piece
+    line = bytes(kept[: kept.index(b"\n") + 1])
+    del kept[: len(line)]
+    return line
+
+
+def _until(patience: float | None) -> float | None:
+    return None if patience is None else time.monotonic() + patience
+
+
+def _wait_until(asking: socket.socket, until: float | None) -> None:
+    """TimeoutError if that is over."""
+    left = None if until is None else until - time.monotonic()
+    if left is not None and left <= 0:
+        raise TimeoutError
+    asking.settimeout(left)
+
+
+def _understood(line: bytes, place: Path) -> Mapping[str, Any]:
+    """Whoever serves may be anybody, and say anything."""
+    try:
+        answer = json.loads(line)
+    except (ValueError, RecursionError):
+        answer = None
+    if not isinstance(answer, dict):
+        raise Unanswered(f"what whoever serves the mount at {place} says is no answer")
+    if set(answer) == {"error"}:
+        raise Unanswered(str(answer["error"]))
+    return answer

@@ -6,12 +6,15 @@ import asyncio
 import json
 import os
 import threading
+from collections import Counter
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from paddleflow.sockets import listening
 from pf_csi.holder import reaping, server
+from pf_csi.holder.keepers import Keeper
 from pf_csi.holder.lanes import Lanes
 from pf_csi.holder.places import KeyFolder
 from pf_csi.holder.server import HolderServer
@@ -39,6 +42,45 @@ async def test_who_asks_for_changes_and_goes_is_not_waited_for(tmp_path: Path, m
         await writer.wait_closed()
     await until(lambda: descriptors() <= before)
     serving.close()
+
+
+class OneIsSlow(NoClients):
+    """Two mounts are served, and the client of one takes its time to answer."""
+
+    def __init__(self) -> None:
+        self.asked = Counter[str]()
+        self.over = threading.Event()
+
+    def known(self) -> Mapping[str, Mapping[str, Any]]:
+        return {"slow": {}, "quick": {}}
+
+    def found(self, key: str) -> Keeper:
+        return Keeper(0, os.eventfd(0))
+
+    def left_for(self, key: str) -> None:
+        return None
+
+    def waits(self, key: str) -> bool:
+        return True
+
+    def answers(self, key: str) -> bool:
+        self.asked[key] += 1
+        return self.over.wait(60) if key == "slow" else True
+
+
+async def test_no_mount_waits_until_the_client_of_another_answers() -> None:
+    clients = OneIsSlow()
+    supervisor = Supervisor(clients, lambda key: "/" + key, Lanes(), Patience())
+    try:
+        await supervisor.find()
+        for times in range(1, 4):
+            async with asyncio.timeout(10):
+                await supervisor.look_after()
+            await until(lambda times=times: clients.asked["quick"] >= times)  # type: ignore[misc]
+        assert clients.asked == {"slow": 1, "quick": 3}
+    finally:
+        clients.over.set()
+        supervisor.close()
 
 
 def test_threads_that_end_do_not_keep_the_dead_from_being_buried() -> None:

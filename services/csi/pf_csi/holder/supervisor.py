@@ -43,6 +43,8 @@ class _Mount:
     wanted: bool = False
     """Somebody asks for it, and it does not answer."""
     silence: Silence = field(default_factory=Silence)
+    looking: asyncio.Task[None] | None = field(default=None, repr=False)
+    """Asks its client whether it answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +153,13 @@ class Supervisor:
             logger.warning("the size of a volume is not known", extra={"key": key, "why": str(error)})
 
     async def look_after(self) -> None:
-        """Each client is asked once, and something is done about those that do not answer for long."""
-        await asyncio.gather(*(self._look_after(key, mount) for key, mount in self._ready()))
+        """Each client is asked that is not being asked, and none waits for another.
+
+        Something is done about those that do not answer for long.
+        """
+        for key, mount in self._ready():
+            if mount.looking is None or mount.looking.done():
+                mount.looking = asyncio.ensure_future(self._look_after(key, mount))
 
     async def _look_after(self, key: str, mount: _Mount) -> None:
         try:
@@ -193,8 +200,9 @@ class Supervisor:
     def close(self) -> None:
         """Whoever serves mounts goes on."""
         for mount in self._mounts.values():
-            if mount.task is not None:
-                mount.task.cancel()
+            for task in (mount.task, mount.looking):
+                if task is not None:
+                    task.cancel()
 
     def _shown(self, key: str, mount: _Mount) -> Held:
         refusal = mount.refusal or Refusal(Why.FAULT, "")
