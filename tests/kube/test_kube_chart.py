@@ -15,6 +15,7 @@ from kube.api import Thing
 from kube.driver import values
 from kube.helm import CHART, Helm, HelmFailed
 from kube.kubectl import Kubectl
+from pf_csi.holder.door import SOCKET
 
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(600)]
 
@@ -54,6 +55,7 @@ EVERYTHING: dict[str, Any] = {
         "priorityClass": {"create": False, "name": "system-node-critical"},
     },
 }
+LONGEST_DRIVER = "d" * 63
 MOUNTS = CHART / "crds" / "mounts.yaml"
 WAYS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -200,6 +202,66 @@ def test_row_21_nothing_holds_up_who_wants_to_remove_a_machine(helm: Helm) -> No
     assert budget["spec"]["maxUnavailable"] == 1
 
 
+@pytest.mark.parametrize("run", ["pods", "processes"])
+def test_whoever_mounts_folders_of_the_machine_sees_them_and_what_is_mounted_there_later(helm: Helm, run: str) -> None:
+    documents = helm.rendered(with_folders(clients_as(run)))
+    opening = [spec for spec in specs(documents) if spec["containers"][0]["name"] in {"holder", "client"}]
+    assert len(opening) == (2 if run == "pods" else 1)
+    for spec in opening:
+        (container,) = spec["containers"]
+        volumes = {each["name"]: each["hostPath"] for each in spec["volumes"] if "hostPath" in each}
+        seen = {
+            mount["mountPath"]: (volumes[mount["name"]], mount.get("mountPropagation"))
+            for mount in container["volumeMounts"]
+            if mount["mountPath"].startswith("/srv/")
+        }
+        assert seen == {
+            path: ({"path": path, "type": "Directory"}, "HostToContainer") for path in ("/srv/data", "/srv/more")
+        }
+
+
+def test_the_policy_knows_all_folders_that_clients_have(helm: Helm) -> None:
+    documents = helm.rendered(chosen := with_folders(clients_as("pods")))
+    (client,) = [spec for spec in specs(documents) if spec["containers"][0]["name"] == "client"]
+    policies = of_kind("ValidatingAdmissionPolicy", documents)
+    (known,) = [
+        json.loads(variable["expression"])
+        for policy in policies
+        for variable in policy["spec"].get("variables", ())
+        if variable["name"] == "folders"
+    ]
+    assert sorted(known) == sorted(folders_of_machines([client]))
+    assert set(chosen["csi"]["node"]["allowed"]["folders"]) <= set(known)
+
+
+@pytest.mark.parametrize(("enabled", "parts"), [(True, {"csi-controller", "csi-client"}), (False, set())])
+def test_who_wants_no_disruption_budgets_has_none(helm: Helm, enabled: bool, parts: set[str]) -> None:
+    chosen = clients_as("pods")
+    chosen["csi"]["podDisruptionBudget"] = {"enabled": enabled}
+    found = of_kind("PodDisruptionBudget", helm.rendered(chosen))
+    assert {each["metadata"]["labels"]["app.kubernetes.io/component"] for each in found} == parts
+
+
+@pytest.mark.parametrize("run", ["pods", "processes"])
+def test_two_drivers_on_a_machine_share_the_kubelets_folder_and_caches_only(helm: Helm, run: str) -> None:
+    first, second = clients_as(run), clients_as(run)
+    second["csi"]["driver"] = LONGEST_DRIVER
+    of_first, of_second = (set(folders_of_machines(specs(helm.rendered(each)))) for each in (first, second))
+    caches = set(yaml.safe_load((CHART / "values.yaml").read_text())["csi"]["holder"]["cache"]["folders"])
+    assert of_first & of_second == {"/var/lib/kubelet"} | caches
+
+
+def test_sockets_of_the_longest_driver_can_be_named(helm: Helm) -> None:
+    chosen = clients_as("pods")
+    chosen["csi"]["driver"] = LONGEST_DRIVER
+    told = [variable for container in containers(helm.rendered(chosen)) for variable in container.get("env", ())]
+    doors = [f"{each['value']}/{SOCKET}" for each in told if each["name"] == "PF_CSI_HOLDER_CLIENTS_FOLDER"]
+    sockets = [each["value"] for each in told if str(each.get("value", "")).endswith(".sock")]
+    assert doors
+    assert sockets
+    assert max(len(path) for path in doors + sockets) <= 107
+
+
 def test_volumes_have_handles_of_their_own_unless_told_otherwise(helm: Helm) -> None:
     def policies(more: dict[str, Any]) -> list[str]:
         found = of_kind("ValidatingAdmissionPolicy", helm.rendered(more))
@@ -235,6 +297,13 @@ def clients_as(run: str) -> dict[str, Any]:
     return found
 
 
+def with_folders(chosen: dict[str, Any]) -> dict[str, Any]:
+    """The same, where volumes may be folders of machines."""
+    found = deepcopy(chosen)
+    found["csi"]["node"] = {"allowed": {"folders": ["/srv/data", "/srv/more"]}}
+    return found
+
+
 def of_kind(kind: str, documents: list[Thing]) -> list[Thing]:
     return [document for document in documents if document["kind"] == kind]
 
@@ -243,6 +312,16 @@ def workloads(documents: list[Thing]) -> Iterator[Thing]:
     for kind in ("DaemonSet", "Deployment"):
         for document in of_kind(kind, documents):
             yield document["spec"]["template"]["spec"]
+
+
+def specs(documents: list[Thing]) -> list[Thing]:
+    """Of all pods, also those that `pf-csi clients` makes."""
+    made = [json.loads(each["data"]["client.json"])["spec"] for each in of_kind("ConfigMap", documents)]
+    return [*workloads(documents), *made]
+
+
+def folders_of_machines(pods: list[Thing]) -> list[str]:
+    return [each["hostPath"]["path"] for spec in pods for each in spec["volumes"] if "hostPath" in each]
 
 
 def containers(documents: list[Thing]) -> Iterator[Thing]:

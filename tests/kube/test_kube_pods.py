@@ -12,7 +12,7 @@ import pytest
 from kube.api import Thing
 from kube.claims import inline, user
 from kube.clients import CLIENTS, LARGE, Application, Clients, with_pods
-from kube.driver import KEY_PAIR, KEYS_SECRET, NAMESPACE, Driver, secret, values
+from kube.driver import DRIVER, KEY_PAIR, KEYS_SECRET, NAMESPACE, Driver, secret, values
 from kube.identities import NODE
 from kube.kubectl import Kubectl, is_ready
 from kube.pods import pod
@@ -146,8 +146,8 @@ def test_nothing_is_left_of_a_mount_that_nobody_uses(own: Kubectl, store: Store,
     clients.kubectl.until_gone(f"/api/v1/namespaces/{CLIENTS}/pods/{name}", patience=60)
     wait_until(lambda: len(clients.pods()) == 1, 60.0, pause=0.1)
     assert store.read("passing/file") == "written\n"
-    folder = "/var/lib/kubelet/plugins/csi.paddleflow.org"
-    look = ["ls", "/run/paddleflow-csi/clients", f"{folder}/clients", f"{folder}/mounts"]
+    folder = f"/var/lib/kubelet/plugins/{DRIVER}"
+    look = ["ls", f"/run/paddleflow-csi/{DRIVER}/clients", f"{folder}/clients", f"{folder}/mounts"]
     assert re.findall(r"[0-9a-f]{32}.*", clients.driver.cluster.machine.run(look)) == []
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from kube.api import Thing
 from kube.claims import claim, claimed, inline, user, volume
-from kube.driver import KEY_PAIR, KEYS_SECRET, Driver, secret
+from kube.driver import DRIVER, KEY_PAIR, KEYS_SECRET, Driver, secret
 from kube.kubectl import Kubectl
 from kube.layout import KUBELET
 from kube.processes import processes
@@ -28,7 +28,7 @@ PLANTED: Mapping[str, Mapping[str, str]] = {
     "key": {"user": "nobody", "privateKey": f"{CANARY}-private"},
 }
 """Secrets of pods that all fail, each in another way."""
-SECRETS = "/run/paddleflow-csi/secrets"
+SECRETS = f"/run/paddleflow-csi/{DRIVER}/secrets"
 PROGRAMS = ("apiserver", "containerd", "controller-manager", "kubelet", "scheduler")
 
 

@@ -49,9 +49,14 @@ imagePullPolicy: {{ $image.pullPolicy }}
 {{ .Values.csi.clients.namespace | default (printf "%s-clients" .Release.Namespace) }}
 {{- end }}
 
+{{/* In memory: sockets of the machine, and what opens storage. Two releases on one machine have two drivers. */}}
+{{- define "paddleflow.csi.run" -}}
+/run/paddleflow-csi/{{ .Values.csi.driver }}
+{{- end }}
+
 {{/* Where client pods come, and are told what to serve. */}}
 {{- define "paddleflow.csi.door" -}}
-/run/paddleflow-csi/clients
+{{ include "paddleflow.csi.run" . }}/clients
 {{- end }}
 
 {{/* What a container may that needs nothing. */}}
