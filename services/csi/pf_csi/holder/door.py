@@ -71,7 +71,9 @@ class Door:
         self.changed.set()
 
     def want(self, key: str) -> None:
-        """Somebody is to serve it from now on."""
+        """Somebody is to serve it from now on, unless nothing is left of it by now."""
+        if key not in self._expected:
+            return
         self._wanted[key] = None
         self._settle()
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from pf_csi.held import SOURCE
 from pf_csi.holder.door import Door
-from pf_csi.holder.keepers import Keeper, answers
+from pf_csi.holder.keepers import Keeper, answers, is_served, kill
 from pf_csi.holder.places import Folders, KeyFolder
 from pf_csi.holder.processes import LocalProcesses
 from pf_csi.refusals import Refusal, Why
@@ -46,14 +46,15 @@ class PodClients:
         try:
             keeper = self._keepers.begin(key, mount)
         except Refusal:
-            # Whoever served it before may live, and not answer.
-            self._at_door(self._door.end, key)
+            # Whoever served it before may live, and not answer. Who does answer hands the mount to the next keeper.
+            if not is_served(folder):
+                self._at_door(self._door.end, key)
             raise
         self._at_door(self._door.want, key)
         try:
             self._until_served(folder, keeper)
         except BaseException:
-            keeper.close()
+            _end(keeper)
             raise
         return keeper
 
@@ -163,6 +164,15 @@ class PodClients:
 
     def _at_door(self, do: Callable[[str], None], key: str) -> None:
         self._loop.call_soon_threadsafe(do, key)
+
+
+def _end(keeper: Keeper) -> None:
+    """Whoever comes later finds the one that is begun when the mount is asked for again."""
+    try:
+        if not keeper.is_gone():
+            kill([keeper.process])
+    finally:
+        keeper.close()
 
 
 def give(folder: Path, user: int) -> None:
