@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -162,47 +163,78 @@ def test_wrong_keys_are_told_within_ten_seconds(own: Kubectl, store: Store) -> N
     assert time.monotonic() - begun < 10
 
 
-def client_with(**changes: Thing) -> Thing:
-    """A pod as clients are, but for something in its specification."""
+def client() -> Thing:
+    """A pod as clients are."""
     made = pod("other")
     made["spec"] |= {
+        "serviceAccountName": "test-paddleflow-csi-client",
         "automountServiceAccountToken": False,
-        "securityContext": {"runAsUser": 10001, "runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+        "securityContext": {
+            "runAsUser": 10001,
+            "runAsGroup": 10001,
+            "runAsNonRoot": True,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
     }
     made["spec"]["containers"][0]["securityContext"] = {
         "allowPrivilegeEscalation": False,
         "readOnlyRootFilesystem": True,
         "capabilities": {"drop": ["ALL"]},
     }
-    made["spec"] |= {name: value for name, value in changes.items() if name != "container"}
-    made["spec"]["containers"][0] |= changes.get("container", {})
     return made
 
 
-FORBIDDEN: dict[str, dict[str, Thing]] = {
-    "folder": {"volumes": [{"name": "all", "hostPath": {"path": "/"}}]},  # type: ignore[dict-item]
-    "secret": {"volumes": [{"name": "secret", "secret": {"secretName": "any"}}]},  # type: ignore[dict-item]
-    "network": {"hostNetwork": True},  # type: ignore[dict-item]
-    "privileged": {"container": {"securityContext": {"privileged": True}}},
-    "capability": {
-        "container": {
-            "securityContext": {
-                "allowPrivilegeEscalation": False,
-                "readOnlyRootFilesystem": True,
-                "capabilities": {"drop": ["ALL"], "add": ["SYS_ADMIN"]},
-            }
-        }
-    },
-    "root": {"securityContext": {"runAsUser": 0, "seccompProfile": {"type": "RuntimeDefault"}}},
-    "token": {"automountServiceAccountToken": True},  # type: ignore[dict-item]
-}
+def changed(place: Thing, path: str, value: Any) -> Thing:
+    """Of lists, the first one is meant."""
+    name, _, rest = path.partition(".")
+    if not rest:
+        return {**place, name: value}
+    below = place.get(name, {})
+    return {**place, name: [changed(below[0], rest, value)] if isinstance(below, list) else changed(below, rest, value)}
 
 
-@pytest.mark.parametrize("way", list(FORBIDDEN))
-def test_no_other_pod_comes_where_clients_are(clients: Clients, way: str) -> None:
-    clients.kubectl.apply(client_with(), strictly=("--validate=strict", "--dry-run=server"))
-    with pytest.raises(AssertionError, match="a client"):
-        clients.kubectl.apply(client_with(**FORBIDDEN[way]), strictly=("--validate=strict", "--dry-run=server"))
+FOLDERS, RIGHTS = "its own folders of the machine", "no privilege, no capability"
+USER, GROUP, CONFINED = "the user whom the driver expects", "in no group but its own", "as the runtime confines"
+NAMESPACES, LABEL, DEVICE = "no namespace of the machine", "no label and no profile", "no device"
+POD, CONTAINER = "spec.securityContext", "spec.containers.securityContext"
+FORBIDDEN: list[tuple[str, Any, str]] = [
+    ("spec.volumes", [{"name": "all", "hostPath": {"path": "/"}}], FOLDERS),
+    ("spec.volumes", [{"name": "secret", "secret": {"secretName": "any"}}], FOLDERS),
+    ("spec.hostNetwork", True, NAMESPACES),
+    ("spec.hostPID", True, NAMESPACES),
+    (CONTAINER, {"privileged": True, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}, RIGHTS),
+    (f"{CONTAINER}.allowPrivilegeEscalation", True, RIGHTS),
+    (f"{CONTAINER}.readOnlyRootFilesystem", False, RIGHTS),
+    (f"{CONTAINER}.capabilities.drop", ["NET_RAW"], RIGHTS),
+    (f"{CONTAINER}.capabilities.add", ["NET_RAW"], RIGHTS),
+    (f"{POD}.runAsUser", 10002, USER),
+    (f"{POD}.runAsNonRoot", False, USER),
+    (f"{CONTAINER}.runAsUser", 0, USER),
+    (f"{POD}.runAsGroup", 0, GROUP),
+    (f"{CONTAINER}.runAsGroup", 0, GROUP),
+    (f"{POD}.supplementalGroups", [0], GROUP),
+    (f"{POD}.fsGroup", 0, GROUP),
+    (f"{POD}.seccompProfile.type", "Unconfined", CONFINED),
+    (f"{CONTAINER}.seccompProfile", {"type": "Unconfined"}, CONFINED),
+    (f"{POD}.seLinuxOptions", {"type": "spc_t"}, LABEL),
+    (f"{CONTAINER}.seLinuxOptions", {"type": "spc_t"}, LABEL),
+    (f"{POD}.appArmorProfile", {"type": "Unconfined"}, LABEL),
+    (f"{CONTAINER}.appArmorProfile", {"type": "Unconfined"}, LABEL),
+    (f"{POD}.sysctls", [{"name": "kernel.msgmax", "value": "65536"}], "nothing of the kernel"),
+    ("spec.containers.ports", [{"containerPort": 8080, "hostPort": 8080}], "no port of the machine"),
+    ("spec.resourceClaims", [{"name": "any", "resourceClaimName": "any"}], DEVICE),
+    ("spec.containers.resources", {"limits": {"example.org/fuse": "1"}}, DEVICE),
+    ("spec.serviceAccountName", "default", "the service account of clients"),
+    ("spec.automountServiceAccountToken", True, "no token of the cluster"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "rule"), FORBIDDEN)
+def test_no_other_pod_comes_where_clients_are(clients: Clients, path: str, value: Any, rule: str) -> None:
+    tried = ("--validate=strict", "--dry-run=server")
+    clients.kubectl.apply(client(), strictly=tried)
+    with pytest.raises(AssertionError, match=rule):
+        clients.kubectl.apply(changed(client(), path, value), strictly=tried)
 
 
 def other_is_ready(driver: Driver, before: str) -> bool:
