@@ -165,13 +165,28 @@ TEMPLATE_POD: Thing = {"metadata": {"labels": {"app": "client"}, "annotations": 
 
 def test_a_pod_is_of_its_template_its_machine_and_nobody_else() -> None:
     pod = client_pod(TEMPLATE_POD, "client-0", ONE["a"])
-    assert pod["spec"] == {"containers": [], "nodeName": "a"}
+    required = pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    (term,) = required["nodeSelectorTerms"]
+    assert term == {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}
+    assert "nodeName" not in pod["spec"]
     assert pod["metadata"]["ownerReferences"][0]["uid"] == "uid-a"
     assert pod["metadata"]["labels"] == {"app": "client", TEMPLATE: digest(TEMPLATE_POD)}
     now = datetime(2026, 1, 1, tzinfo=UTC)
     told = {**pod, "status": {"phase": "Failed"}}
     told["metadata"] = {**pod["metadata"], "creationTimestamp": (now - timedelta(seconds=3)).isoformat()}
     assert read_pod(told, now) == ClientPod("client-0", "a", digest(TEMPLATE_POD), finished=True, failed_for=3.0)
+
+
+def test_a_pod_that_waits_for_room_is_of_its_machine() -> None:
+    """Nothing says yet where it runs; who made another one each time would not end."""
+    pod = client_pod(TEMPLATE_POD, "client-0", Machine("b" * 253, "uid-b"))
+    waiting = {**pod, "status": {"phase": "Pending"}}
+    assert read_pod(waiting, datetime(2026, 1, 1, tzinfo=UTC)).machine == "b" * 253
+
+
+def test_a_pod_that_nobody_owns_is_of_the_machine_that_runs_it() -> None:
+    pod = {"metadata": {"name": "other"}, "spec": {"nodeName": "a"}, "status": {"phase": "Running"}}
+    assert read_pod(pod, datetime(2026, 1, 1, tzinfo=UTC)).machine == "a"
 
 
 def test_machines_that_take_no_pods_have_no_spares() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any
@@ -23,7 +23,8 @@ def digest(template: Thing) -> str:
 def client_pod(template: Thing, name: str, machine: Machine) -> Thing:
     """The template says all but what it is called and where it runs; it goes with its machine.
 
-    It is not scheduled: where the mount is there is no choice, and a machine that takes no more pods has to serve on.
+    It is scheduled as pods of a DaemonSet are, so that others make room for it on a full machine. The template
+    tolerates all: a machine that takes no more pods has to serve on.
     """
     metadata: Mapping[str, Any] = template["metadata"]
     owner = {"apiVersion": "v1", "kind": "Node", "name": machine.name, "uid": machine.uid, "controller": True}
@@ -36,7 +37,7 @@ def client_pod(template: Thing, name: str, machine: Machine) -> Thing:
             "labels": {**metadata["labels"], TEMPLATE: digest(template)},
             "ownerReferences": [owner],
         },
-        "spec": {**template["spec"], "nodeName": machine.name},
+        "spec": {**template["spec"], "affinity": {"nodeAffinity": _only_at(machine)}},
     }
 
 
@@ -45,7 +46,7 @@ def read_pod(thing: Thing, now: datetime) -> ClientPod:
     phase = status.get("phase")
     return ClientPod(
         metadata["name"],
-        thing["spec"].get("nodeName", ""),
+        _machine_of(thing),
         metadata.get("labels", {}).get(TEMPLATE, ""),
         ready=any(each["type"] == "Ready" and each["status"] == "True" for each in status.get("conditions", ())),
         finished=phase in {"Succeeded", "Failed"},
@@ -60,6 +61,18 @@ def read_machines(nodes: Mapping[str, Thing], plugins: Mapping[str, Thing], driv
         name: Machine(name, node["metadata"]["uid"], _takes_pods(node) and _has_driver(plugins.get(name), driver))
         for name, node in nodes.items()
     }
+
+
+def _only_at(machine: Machine) -> Thing:
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [machine.name]}]}
+    return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+
+
+def _machine_of(thing: Thing) -> str:
+    """Its owner: where it runs is not known while it waits for room."""
+    owners: Iterable[Thing] = thing["metadata"].get("ownerReferences", ())
+    scheduled_to: str = thing["spec"].get("nodeName", "")
+    return next((owner["name"] for owner in owners if owner["kind"] == "Node"), scheduled_to)
 
 
 def _begun(thing: Thing) -> datetime:
