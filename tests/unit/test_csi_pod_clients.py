@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -74,14 +74,15 @@ async def test_who_serves_well_goes_on_where_no_keeper_can_be_begun(
 
 
 async def test_a_keeper_to_which_nobody_comes_ends(tmp_path: Path) -> None:
-    with subprocess.Popen(["sleep", "1000"]) as process:
-        try:
-            keeper = Keeper(process.pid, os.pidfd_open(process.pid))
-            clients = pods_with(Keepers(keeper), Listened(), tmp_path)
-            with pytest.raises(Refusal, match="no client has come"):
-                await asyncio.to_thread(clients.begin, KEY, MOUNT)
-            assert process.wait(10) < 0
-        finally:
+    process = await asyncio.create_subprocess_exec("sleep", "1000")
+    try:
+        keeper = Keeper(process.pid, os.pidfd_open(process.pid))
+        clients = pods_with(Keepers(keeper), Listened(), tmp_path)
+        with pytest.raises(Refusal, match="no client has come"):
+            await asyncio.to_thread(clients.begin, KEY, MOUNT)
+        assert await asyncio.wait_for(process.wait(), 10) < 0
+    finally:
+        with suppress(ProcessLookupError):
             process.kill()
 
 
