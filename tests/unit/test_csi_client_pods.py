@@ -173,8 +173,14 @@ def test_a_pod_is_of_its_template_its_machine_and_nobody_else() -> None:
     assert pod["metadata"]["labels"] == {"app": "client", TEMPLATE: digest(TEMPLATE_POD)}
     now = datetime(2026, 1, 1, tzinfo=UTC)
     told = {**pod, "status": {"phase": "Failed"}}
-    told["metadata"] = {**pod["metadata"], "creationTimestamp": (now - timedelta(seconds=3)).isoformat()}
-    assert read_pod(told, now) == ClientPod("client-0", "a", digest(TEMPLATE_POD), finished=True, failed_for=3.0)
+    created = (now - timedelta(seconds=3)).isoformat()
+    told["metadata"] = {**pod["metadata"], "uid": "uid-0", "creationTimestamp": created}
+    digested = digest(TEMPLATE_POD)
+    assert read_pod(told, now) == ClientPod("client-0", "a", digested, finished=True, failed_for=3.0, uid="uid-0")
+
+
+def test_a_pod_is_deleted_and_no_other_of_its_name() -> None:
+    assert steps({}, [], [ClientPod("name", "a", NEW, uid="first")], NEW, 0) == [Remove("name", "first")]
 
 
 def test_a_pod_that_waits_for_room_is_of_its_machine() -> None:

@@ -113,10 +113,10 @@ class Api:
         """Fields of a part of an object, as `status`."""
         return self._json("PATCH", kind.path(name, part), fields, _MERGE)
 
-    def delete(self, kind: Kind, name: str) -> None:
-        """Nothing if it is gone."""
+    def delete(self, kind: Kind, name: str, uid: str = "") -> None:
+        """Nothing if it is gone; a conflict if another has its name by now."""
         try:
-            self._json("DELETE", kind.path(name))
+            self._json("DELETE", kind.path(name), {"preconditions": {"uid": uid}} if uid else None)
         except ApiFailed as failed:
             if not failed.absent:
                 raise

@@ -133,6 +133,10 @@ class ClientPodsSettings:
     log_level: Level = Level.INFO
     """From which level on lines stand in the log."""
 
+    def __post_init__(self) -> None:
+        if self.renewed_seconds >= self.lease_seconds:
+            raise ValueError("renewed_seconds must be less than lease_seconds, or two lead at once")
+
 
 @dataclass(frozen=True, slots=True)
 class HolderSettings:

@@ -83,10 +83,11 @@ class Converging:
                     made = await asyncio.to_thread(self._api.create, self._pods_kind, pod)
                     self._pods.learn(made)
                     _tell("a client pod is made", pod=name, machine=machine.name)
-                case Remove(name):
-                    await asyncio.to_thread(self._api.delete, self._pods_kind, name)
-                    if name in self._pods.things:
-                        self._pods.learn(_ending(self._pods.things[name]))
+                case Remove(name, uid):
+                    await asyncio.to_thread(self._api.delete, self._pods_kind, name, uid)
+                    there = self._pods.things.get(name)
+                    if there is not None and there["metadata"]["uid"] == uid:
+                        self._pods.learn(_ending(there))
                     _tell("a client pod is deleted", pod=name)
                 case Forget(key):
                     await asyncio.to_thread(self._api.delete, self._mounts_kind, key)

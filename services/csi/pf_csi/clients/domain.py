@@ -36,6 +36,8 @@ class ClientPod:
     """Seconds since it failed; None: it has not."""
     ending: bool = False
     """Somebody has deleted it, and it may go on until another one follows."""
+    uid: str = ""
+    """What tells it from one that has its name later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +50,10 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """A pod is to be deleted."""
+    """A pod is to be deleted, unless another has its name by now."""
 
     name: str
+    uid: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,7 @@ def steps(
 ) -> list[Step]:
     """In the order in which they are to be done. Done, they lead to what needs no more of them but for replacing."""
     found: list[Step] = [Forget(mount.key) for mount in mounts if mount.machine not in machines]
-    found += [Remove(pod.name) for pod in pods if pod.machine not in machines and not pod.ending]
+    found += [Remove(pod.name, pod.uid) for pod in pods if pod.machine not in machines and not pod.ending]
     for machine in machines.values():
         there = [pod for pod in pods if pod.machine == machine.name]
         serving = {mount.pod for mount in mounts if mount.machine == machine.name and mount.pod}
@@ -84,11 +87,11 @@ def steps(
 def _of_machine(
     machine: Machine, pods: Sequence[ClientPod], serving: Collection[str], needed: int, template: str
 ) -> Iterator[Step]:
-    yield from (Remove(pod.name) for pod in pods if pod.finished and not pod.ending and not _rests(pod))
+    yield from (Remove(pod.name, pod.uid) for pod in pods if pod.finished and not pod.ending and not _rests(pod))
     alive = [pod for pod in pods if not pod.ending and (not pod.finished or _rests(pod))]
     # Of an old version, they may never be ready.
     hopeless = [pod for pod in alive if pod.template != template and not pod.ready and pod.name not in serving]
-    yield from (Remove(pod.name) for pod in hopeless)
+    yield from (Remove(pod.name, pod.uid) for pod in hopeless)
     alive = [pod for pod in alive if pod not in hopeless]
     missing = needed - len(alive)
     if missing > 0:
@@ -97,7 +100,7 @@ def _of_machine(
     # Who waits goes first, of an old version before all others.
     order = sorted(alive, key=lambda pod: (pod.name in serving, pod.template == template, pod.ready, pod.name))
     if missing < 0:
-        yield from (Remove(pod.name) for pod in order[:-missing] if pod.name not in serving)
+        yield from (Remove(pod.name, pod.uid) for pod in order[:-missing] if pod.name not in serving)
         return
     if not hopeless:
         yield from _replaced(order, pods, template)
@@ -108,7 +111,7 @@ def _replaced(alive: Sequence[ClientPod], pods: Sequence[ClientPod], template: s
     outdated = [pod for pod in alive if pod.template != template]
     newest_ready = all(pod.ready for pod in alive if pod.template == template)
     if outdated and newest_ready and not any(pod.ending for pod in pods):
-        yield Remove(outdated[0].name)
+        yield Remove(outdated[0].name, outdated[0].uid)
 
 
 def _rests(pod: ClientPod) -> bool:

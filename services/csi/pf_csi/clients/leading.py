@@ -65,6 +65,8 @@ class Leading:
         self._pace = pace
         self._now = now
         self._seen = Seen()
+        self._renewed = 0.0
+        """By the clock of the loop: what was asked then has made the lease mine."""
 
     async def until_leading(self) -> None:
         while True:
@@ -75,13 +77,14 @@ class Leading:
 
     async def keep(self) -> None:
         """Returns never; CannotStart when another may lead."""
-        clock = asyncio.get_running_loop().time
-        renewed = clock()
-        while clock() - renewed < self._pace.gives_up:
-            await asyncio.sleep(self._pace.every)
-            if await self._attempt():
-                renewed = clock()
-        raise CannotStart("the lease was not renewed in time; another one may lead by now")
+        while True:
+            try:
+                # An answer may take longer than the lease lasts.
+                async with asyncio.timeout_at(self._renewed + self._pace.gives_up):
+                    await asyncio.sleep(self._pace.every)
+                    await self._attempt()
+            except TimeoutError:
+                raise CannotStart("the lease was not renewed in time; another one may lead by now") from None
 
     async def release(self) -> None:
         """Another one may lead at once."""
@@ -95,12 +98,16 @@ class Leading:
 
     async def _attempt(self) -> bool:
         """True if it is mine for a while."""
+        begun = asyncio.get_running_loop().time()
         try:
-            return await asyncio.to_thread(self._claim, asyncio.get_running_loop().time())
+            mine = await asyncio.to_thread(self._claim, begun)
         except ApiFailed as failed:
             if not failed.conflict:
                 logger.warning("the lease is not renewed", extra={"why": failed.text})
             return False
+        if mine:
+            self._renewed = begun
+        return mine
 
     def _claim(self, clock: float) -> bool:
         lease = self._api.find(self._kind, self._name)

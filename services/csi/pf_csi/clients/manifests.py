@@ -52,6 +52,7 @@ def read_pod(thing: Thing, now: datetime) -> ClientPod:
         finished=phase in {"Succeeded", "Failed"},
         failed_for=(now - _begun(thing)).total_seconds() if phase == "Failed" else None,
         ending="deletionTimestamp" in metadata,
+        uid=metadata["uid"],
     )
 
 
