@@ -186,12 +186,16 @@ def test_a_pod_is_deleted_and_no_other_of_its_name() -> None:
 def test_a_pod_that_waits_for_room_is_of_its_machine() -> None:
     """Nothing says yet where it runs; who made another one each time would not end."""
     pod = client_pod(TEMPLATE_POD, "client-0", Machine("b" * 253, "uid-b"))
-    waiting = {**pod, "status": {"phase": "Pending"}}
+    waiting = {**pod, "metadata": {**pod["metadata"], "uid": "uid-0"}, "status": {"phase": "Pending"}}
     assert read_pod(waiting, datetime(2026, 1, 1, tzinfo=UTC)).machine == "b" * 253
 
 
 def test_a_pod_that_nobody_owns_is_of_the_machine_that_runs_it() -> None:
-    pod = {"metadata": {"name": "other"}, "spec": {"nodeName": "a"}, "status": {"phase": "Running"}}
+    pod = {
+        "metadata": {"name": "other", "uid": "uid-0"},
+        "spec": {"nodeName": "a"},
+        "status": {"phase": "Running"},
+    }
     assert read_pod(pod, datetime(2026, 1, 1, tzinfo=UTC)).machine == "a"
 
 
