@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -52,6 +53,8 @@ _SENDERS = 8
 """Parts of files that are uploaded at once, and files of a folder that are copied at once."""
 _PORTERS = 4
 """Processes that fetch small files, where nobody has said how many."""
+_OPEN_SHARE = 4
+"""One of so many files that this process may have open may be closed and not uploaded yet."""
 _ASIDE = "aside"
 """Of the folder of a mount: what could not be uploaded."""
 _QUOTA = "quota"
@@ -192,7 +195,8 @@ def _writers(
     owing = None
     if settings.writeback is not None:
         sync_folder(folder)
-        owing = Owing(tree, sessions, settling, Bounds(settings.writeback, settings.writeback_age))
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // _OPEN_SHARE
+        owing = Owing(tree, sessions, settling, Bounds(settings.writeback, settings.writeback_age, files))
     can = backend.capabilities
     writing = Writing(tree, looking, sessions, bringing, settling, workers, can=can, quota=quota, owing=owing)
     return writing, Changing(backend, tree, looking, sessions, keeping, settling, writing, renamer, workers), owing

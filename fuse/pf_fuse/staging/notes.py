@@ -9,6 +9,8 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from pf_fuse.staging.disk import of_disk
+
 T = TypeVar("T")
 
 
@@ -34,8 +36,9 @@ class Notes(Generic[T]):
         """A note that is there until its file is removed."""
         file = self._folder / self._new_name()
         beside = file.with_suffix(".new")
-        beside.write_bytes(msgspec.msgpack.encode(value))
-        beside.rename(file)
+        with of_disk():
+            beside.write_bytes(msgspec.msgpack.encode(value))
+            beside.rename(file)
         return file
 
     def left(self) -> Iterator[tuple[Path, T]]:

@@ -85,6 +85,8 @@ class Staged:
     """It is being uploaded, or was when the process before ended: the backend may have what is here."""
     maybe: Sequence[Print] = ()
     """What the backend may have, as it has not said what became of uploads."""
+    printed: tuple[int, Print] | None = None
+    """What is here after so many changes."""
     changes: int = 0
     """How often its bytes became others."""
     safe: int = -1

@@ -21,6 +21,7 @@ from pf_backends.entries import Condition, Entry, Facts, Part, Parts, Upload
 from pf_backends.port import Backend, Hasty
 from pf_fuse.staging.ahead import Ahead, Begun
 from pf_fuse.staging.buffers import Buffers
+from pf_fuse.staging.disk import of_disk
 from pf_fuse.staging.notes import Notes
 from pf_fuse.staging.staged import Print
 
@@ -168,7 +169,8 @@ class Uploader:
 
 def print_of(descriptor: int, size: int) -> Print:
     """Of a file here."""
-    return Print(size, _digest(size, lambda start, piece: os.preadv(descriptor, [piece], start)))
+    with of_disk():
+        return Print(size, _digest(size, lambda start, piece: os.preadv(descriptor, [piece], start)))
 
 
 def _digest(size: int, read: Callable[[int, memoryview], int]) -> bytes:
@@ -199,4 +201,5 @@ def _mapped(descriptor: int, start: int, size: int) -> memoryview:
     """Bytes of a file without copying them; they are let go of with the last view of them."""
     if not size:
         return memoryview(b"")
-    return memoryview(mmap.mmap(descriptor, size, access=mmap.ACCESS_READ, offset=start))
+    with of_disk():
+        return memoryview(mmap.mmap(descriptor, size, access=mmap.ACCESS_READ, offset=start))

@@ -17,6 +17,7 @@ import msgspec
 from pf_backends.entries import Entry, Facts, Kind
 from pf_backends.port import NO_FACTS
 from pf_fuse.operations import TOP
+from pf_fuse.staging.disk import of_disk
 from pf_fuse.staging.staged import Print, sync_folder
 
 logger = logging.getLogger(__name__)
@@ -104,11 +105,12 @@ class Journal:
     def put(self, records: Iterable[Record]) -> None:
         """Adds records, all of them or none: on a full disk a part would hide those that are added later."""
         data = b"".join(map(self._framed, records))
-        try:
-            _write(self._descriptor, data)
-        except OSError:
-            os.ftruncate(self._descriptor, self.size)
-            raise
+        with of_disk():
+            try:
+                _write(self._descriptor, data)
+            except OSError:
+                os.ftruncate(self._descriptor, self.size)
+                raise
         self.size += len(data)
 
     def read(self) -> Iterator[Record]:

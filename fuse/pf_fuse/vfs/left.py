@@ -96,6 +96,10 @@ class LeftMoves:
     def pending(self) -> bool:
         return bool(self._pending)
 
+    def apart(self, path: str) -> bool:
+        """True if nothing renames what is at the path."""
+        return not self._touched([path], whole=False)
+
     def after(
         self, paths: Sequence[str], work: Callable[[], Answer[T]], *, whole: bool = False, for_ever: bool = False
     ) -> Answer[T]:

@@ -16,10 +16,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from pf_backends.errors import Unreachable
+from pf_fuse.staging.disk import DiskFailed, of_disk
 from pf_fuse.staging.staged import Staged
 from pf_fuse.vfs.nodes import Node
 from pf_fuse.vfs.sessions import Sessions
-from pf_fuse.vfs.settling import Settling, waits
+from pf_fuse.vfs.settling import Settling, going, matters, waits
 from pf_fuse.vfs.tree import Tree
 
 logger = logging.getLogger(__name__)
@@ -40,6 +41,8 @@ class Bounds:
     bytes: int
     age: float
     """Seconds."""
+    files: int
+    """Each of them is open here until it is uploaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +66,12 @@ class _Debt:
     node: Node
     since: float
     size: int
+    pause: float
+    """Seconds until it is tried again, the next time that it fails."""
     again: bool = False
     """It was closed once more."""
     due: float | None = None
     """When it is tried again; None while somebody tries."""
-    pause: float = _FIRST_PAUSE
     paid: Future[None] = field(default_factory=Future)
     """The last attempt."""
 
@@ -96,14 +100,19 @@ class Owing:
         self._ended = threading.Event()
 
     def begin(self) -> None:
-        """With what processes before have left."""
+        threading.Thread(target=self._try_again, name="owe", daemon=True).start()
+
+    def owe_left(self, may: Callable[[Node], bool]) -> None:
+        """What processes before have left, of files that may be uploaded by now."""
         with self._lock:
             for node in list(self._nodes.all()):
+                # To begin an upload that nobody goes on with would hold up whoever writes to the file.
+                if node.id in self._debts or not may(node):
+                    continue
                 if node.staged and waits(node) and (node.staged.owed or not node.opens):
                     # Only as long as nobody writes to it, it is what the backend may have.
                     sending = node.staged.sending and not node.nameless
                     self.owe(node, self._settling.begun(node) if sending else None)
-        threading.Thread(target=self._try_again, name="owe", daemon=True).start()
 
     def end(self) -> None:
         """What is not uploaded by now the next process uploads."""
@@ -115,15 +124,15 @@ class Owing:
         """What was written to the file so far is not lost any more. Blocks."""
         with self._lock:
             staged = node.staged
-            if staged is None or not waits(node) or staged.safe == staged.changes:
+            if staged is None or not matters(node) or staged.safe == staged.changes:
                 return
-            full, changes = self._is_full(node, staged), staged.changes
+            full, changes = waits(node) and self._is_full(node, staged), staged.changes
         if full:
             self._settling.settle(node)
             return
         self._nodes.stage.secure(staged)
         with self._lock:
-            if node.staged is not staged or not waits(node):
+            if node.staged is not staged or not matters(node):
                 return
             written_down = self._nodes.owed(node, staged)
             self.owe(node)
@@ -137,7 +146,7 @@ class Owing:
         with suppress(OSError):
             self.flush(node)
         with self._lock:
-            if not waits(node):
+            if not matters(node):
                 self._settling.closed_at_once(node)
                 return
             self.owe(node)
@@ -152,7 +161,7 @@ class Owing:
         if debt:
             debt.again, debt.size = True, size
         else:
-            debt = self._debts[node.id] = _Debt(node, self._clock(), size)
+            debt = self._debts[node.id] = _Debt(node, self._clock(), size, _FIRST_PAUSE)
             self._submit(debt, begun)
 
     def finish(self) -> None:
@@ -162,9 +171,13 @@ class Owing:
         self._settling.finish()
 
     def leave(self) -> None:
-        """The mount is gone: as `finish`, and what does not succeed is tried for long. Blocks."""
+        """The mount is gone: as `finish`, and what does not succeed is tried for long, then left. Blocks."""
         deadline = self._clock() + _LEAVING
-        while self._is_tried() and self._clock() < deadline:
+        while self._is_tried():
+            if self._clock() >= deadline:
+                left = self.owed
+                logger.error("left to the next mount here", extra={"files": left.files, "why": left.why})
+                return
             self._ended.wait(_LOOK)
         self.finish()
 
@@ -179,7 +192,8 @@ class Owing:
         others = [debt for debt in self._debts.values() if debt.node is not node]
         oldest = min((debt.since for debt in self._debts.values()), default=self._clock())
         size = sum(debt.size for debt in others) + staged.size
-        return size > self._bounds.bytes or self._clock() - oldest > self._bounds.age
+        bounds = self._bounds
+        return size > bounds.bytes or len(others) >= bounds.files or self._clock() - oldest > bounds.age
 
     def _is_tried(self) -> bool:
         """Something is being uploaded, or will be tried again: where that failed by a fault, nobody waits for it."""
@@ -195,40 +209,60 @@ class Owing:
         debt.paid = self._payers.submit(self._pay, debt, begun)
 
     def _pay(self, debt: _Debt, begun: Callable[[], object] | None) -> None:
-        node = debt.node
+        error = None
         try:
-            (begun or self._begun(node))()
-        except (Unreachable, TimeoutError) as error:
+            (begun or self._begun(debt.node))()
+        except OSError as failed:
+            error = failed
+        with self._lock:
+            try:
+                self._attempted(debt, error)
+            except DiskFailed as failed:
+                self._put_off(debt, failed)
+
+    def _attempted(self, debt: _Debt, error: OSError | None) -> None:
+        """What comes after an attempt. The caller holds the lock."""
+        node = debt.node
+        if going(node) or isinstance(error, Unreachable | TimeoutError | DiskFailed):
             self._put_off(debt, error)
             return
-        except OSError as error:
-            with self._lock:
-                self._why = str(error)
+        if error:
+            self._why = str(error)
+            with of_disk():
                 self._refused += self._settling.refused(node, error)
-        with self._lock:
-            if debt.again and waits(node):
-                debt.again = False
-                self._submit(debt)
-                return
-            del self._debts[node.id]
-            if not node.opens and not waits(node):
-                self._settling.ended(node)
+        # What somebody tried to remove, and could not, was not sent.
+        if waits(node) and (debt.again or not (node.opens or error)):
+            self._go_on(debt)
+            return
+        if not node.opens and not waits(node):
+            self._settling.ended(node)
+        del self._debts[node.id]
+
+    def _go_on(self, debt: _Debt) -> None:
+        """Something else is to be uploaded now."""
+        debt.again, debt.since, debt.pause = False, self._clock(), _FIRST_PAUSE
+        self._submit(debt)
 
     def _begun(self, node: Node) -> Callable[[], object]:
         """An upload. Whoever comes after a process that was killed amid it is to know of it."""
         with self._lock:
-            begun = self._settling.begun(node)
-            if node.staged and waits(node) and not node.staged.sending:
-                node.staged.sending = True
-                self._nodes.staged_otherwise(node, node.staged)
-            return begun
+            staged = node.staged
+            if staged and waits(node) and not staged.sending:
+                staged.sending = True
+                try:
+                    self._nodes.staged_otherwise(node, staged)
+                except OSError:
+                    staged.sending = False
+                    raise
+            return self._settling.begun(node)
 
-    def _put_off(self, debt: _Debt, error: OSError) -> None:
-        logger.warning("not uploaded yet", extra={"path": debt.node.entry.path, "why": str(error)})
-        with self._lock:
+    def _put_off(self, debt: _Debt, error: OSError | None) -> None:
+        """The caller holds the lock. No error: somebody tries to remove it."""
+        if error:
+            logger.warning("not uploaded yet", extra={"path": debt.node.entry.path, "why": str(error)})
             self._why = str(error)
-            debt.due = self._clock() + debt.pause
-            debt.pause = min(2 * debt.pause, _LONGEST_PAUSE)
+        debt.due = self._clock() + debt.pause
+        debt.pause = min(2 * debt.pause, _LONGEST_PAUSE)
 
     def _try_again(self) -> None:
         while not self._ended.wait(_LOOK):

@@ -10,6 +10,7 @@ from typing import TypeVar
 from pf_backends.paths import joined
 from pf_fuse.operations import Answer, Bytes, Caller, Changes, Kernel, Known, Named, Opened
 from pf_fuse.vfs.left import LeftMoves
+from pf_fuse.vfs.nodes import Node
 from pf_fuse.vfs.tree import Tree
 from pf_fuse.vfs.vfs import Vfs
 
@@ -35,7 +36,7 @@ class Patient:
     def begin(self, kernel: Kernel) -> None:
         """What processes before have not uploaded may lie in one of the folders."""
         self._kernel = kernel
-        self._vfs.begin(kernel, upload=False)
+        self._vfs.begin(kernel, self._is_apart)
         self._left.begin(kernel)
 
     def end(self) -> None:
@@ -154,6 +155,11 @@ class Patient:
             except OSError:
                 return None
         return joined(path, os.fsdecode(name)) if name else path
+
+    def _is_apart(self, node: Node) -> bool:
+        """True if the node lies in no folder that is being renamed."""
+        path = self._path(node.id)
+        return path is None or self._left.apart(path)
 
     def _forget(self, node: tuple[int, int]) -> None:
         self._vfs.forget([node])

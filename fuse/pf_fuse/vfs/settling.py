@@ -111,7 +111,7 @@ class Settling:
             raise
         finally:
             with self._lock:
-                if not node.opens:
+                if not node.opens and not going(node):
                     self._end(node)
 
     def left(self, node: Node) -> None:
@@ -125,7 +125,7 @@ class Settling:
             with self._lock:
                 self._keep(node, error, others=node.opens)
         with self._lock:
-            if not node.opens:
+            if not node.opens and not going(node):
                 self.ended(node)
 
     def refused(self, node: Node, error: OSError) -> bool:
@@ -218,19 +218,32 @@ class Settling:
         try:
             entry, timed = self._sent(staged, path, facts)
         except Unreachable:
-            # It may have arrived all the same.
-            maybe = (*staged.maybe, print_of(staged.descriptor, staged.size))[-_MAYBE:]
-            with self._lock:
-                staged.maybe = maybe
-                self._nodes.staged_otherwise(node, staged)
+            self._may_have_arrived(node, staged)
             raise
         with self._lock:
-            self._nodes.arrived(node, staged, entry)
             node.entry = entry
             if node.folder:
                 self._tree.put(node.folder, node.name, entry)
                 if not timed:
                     self._tree.ask_again(node)
+            # Last: a journal that takes no more must not keep what the backend has from being seen.
+            self._nodes.arrived(node, staged, entry)
+
+    def _may_have_arrived(self, node: Node, staged: Staged) -> None:
+        """The backend has not said what became of an upload. One that is tried often is remembered once."""
+        if staged.printed is None or staged.printed[0] != staged.changes:
+            staged.printed = staged.changes, print_of(staged.descriptor, staged.size)
+        now = staged.printed[1]
+        maybe = (*[each for each in staged.maybe if each != now], now)[-_MAYBE:]
+        if maybe == staged.maybe:
+            return
+        with self._lock:
+            before, staged.maybe = staged.maybe, maybe
+            try:
+                self._nodes.staged_otherwise(node, staged)
+            except OSError:
+                staged.maybe = before
+                raise
 
     def _sent(self, staged: Staged, path: str, facts: Facts) -> Sent:
         ahead, staged.ahead = staged.ahead, None
@@ -293,3 +306,13 @@ def uploading(node: Node) -> Future[None] | None:
 def waits(node: Node) -> bool:
     """True if the backend does not have all that was written, and should."""
     return bool(node.staged and node.staged.dirty and not node.unlinked)
+
+
+def matters(node: Node) -> bool:
+    """True if what was written must not be lost: also while somebody tries to remove it."""
+    return waits(node) or going(node)
+
+
+def going(node: Node) -> bool:
+    """True if the backend does not have all that was written, and somebody tries to remove it, which may fail."""
+    return bool(node.staged and node.staged.dirty and node.unlinked and not node.nameless)

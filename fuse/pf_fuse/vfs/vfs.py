@@ -19,6 +19,10 @@ from pf_fuse.vfs.writing import Writing
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_TRUNC
 
 
+def _any(_node: Node) -> bool:
+    return True
+
+
 class Vfs:
     """The operations of a mount. One that nobody may write to has neither who writes nor who changes."""
 
@@ -50,18 +54,19 @@ class Vfs:
         self.getxattr = extras.getxattr
         self.listxattr = extras.listxattr
 
-    def begin(self, kernel: Kernel, *, upload: bool = True) -> None:
-        """`upload`: what a mount before this one has left."""
+    def begin(self, kernel: Kernel, may: Callable[[Node], bool] = _any) -> None:
+        """`may`: as `upload_left`."""
         self._sessions.begin(kernel)
         if self._changed:
             self._changed.begin(kernel)
-        if upload:
-            self.upload_left()
-
-    def upload_left(self) -> None:
-        """Begins to upload what was written to a mount before this one."""
         if self._written:
             self._written.begin()
+        self.upload_left(may)
+
+    def upload_left(self, may: Callable[[Node], bool] = _any) -> None:
+        """Begins to upload what was written to a mount before this one, of files that may be uploaded by now."""
+        if self._written:
+            self._written.upload_left(may)
 
     def end(self) -> None:
         """What was written and not uploaded is uploaded now."""

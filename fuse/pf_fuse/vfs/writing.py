@@ -26,7 +26,7 @@ from pf_fuse.vfs.nodes import FOREVER, UNKNOWN, Node
 from pf_fuse.vfs.owing import Owing
 from pf_fuse.vfs.quota import Quota
 from pf_fuse.vfs.sessions import Sessions
-from pf_fuse.vfs.settling import Settling, uploading, waits
+from pf_fuse.vfs.settling import Settling, matters, uploading, waits
 from pf_fuse.vfs.tree import Tree
 
 T = TypeVar("T")
@@ -66,13 +66,17 @@ class Writing:
         self._quota = quota
 
     def begin(self) -> None:
-        """What was written to a mount before this one nobody closes any more."""
         if self._owing:
             self._owing.begin()
+
+    def upload_left(self, may: Callable[[Node], bool]) -> None:
+        """What was written to a mount before this one nobody closes any more."""
+        if self._owing:
+            self._owing.owe_left(may)
             return
         with self._lock:
             left = [node for node in self._nodes.all() if waits(node) and not node.told and not node.opens]
-        for node in left:
+        for node in filter(may, left):
             self._later(self._settling.left, node)
 
     def create(self, caller: Caller, folder: int, name: bytes, mode: int, flags: int) -> Answer[tuple[Known, Opened]]:
@@ -109,7 +113,7 @@ class Writing:
     def flush(self, node: int) -> Answer[None]:
         with self._lock:
             known = self._nodes[node]
-            if not waits(known):
+            if not matters(known):
                 return None
         return self._later(self._owing.flush if self._owing else self._settling.settle, known)
 
@@ -123,14 +127,14 @@ class Writing:
     def release(self, node: int) -> Answer[None]:
         with self._lock:
             known = self._nodes[node]
-            if not waits(known):
+            if not matters(known):
                 self._settling.closed_at_once(known)
                 return None
         return self._later(self._owing.closed if self._owing else self._settling.closed, known)
 
     def forgotten(self, node: Node) -> None:
         """The kernel knows it no more. The caller holds the lock."""
-        if waits(node) and self._owing:
+        if matters(node) and self._owing:
             self._owing.owe(node)
         elif waits(node):
             self._later(self._settling.changed_by_name, node)
