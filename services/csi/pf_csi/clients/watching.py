@@ -43,9 +43,12 @@ class Watched:
                 if not failed.outdated:
                     logger.warning("not watched", extra={"kind": self._kind.plural, "why": failed.text})
                 time.sleep(_AGAIN)
-            except RuntimeError:
-                # The loop is closed.
-                return
+            except (AttributeError, KeyError, TypeError, RuntimeError):
+                if self._loop.is_closed():
+                    return
+                # To go on with what was known would be to act upon it for ever.
+                logger.exception("not watched: what was told is not understood", extra={"kind": self._kind.plural})
+                time.sleep(_AGAIN)
 
     def _follow_once(self) -> None:
         """Until the server has forgotten the version from which on it should tell."""
@@ -55,16 +58,16 @@ class Watched:
             for happened, thing in self._api.watch(self._kind, version, allowWatchBookmarks="true"):
                 version = thing["metadata"]["resourceVersion"]
                 if happened != "BOOKMARK":
-                    self._loop.call_soon_threadsafe(self._happened, happened, thing)
+                    self._loop.call_soon_threadsafe(self._happened, happened, thing["metadata"]["name"], thing)
 
     def _become(self, things: dict[str, Thing]) -> None:
         self.things = things
         self.complete.set()
         self._changed()
 
-    def _happened(self, happened: str, thing: Thing) -> None:
+    def _happened(self, happened: str, name: str, thing: Thing) -> None:
         if happened == "DELETED":
-            self.things.pop(thing["metadata"]["name"], None)
+            self.things.pop(name, None)
         else:
-            self.things[thing["metadata"]["name"]] = thing
+            self.things[name] = thing
         self._changed()
