@@ -83,6 +83,53 @@ async def test_no_mount_waits_until_the_client_of_another_answers() -> None:
         supervisor.close()
 
 
+class OneUploads(NoClients):
+    """A mount was left, and nobody keeps it any more; its client still uploads what was written."""
+
+    def __init__(self) -> None:
+        self.uploads = True
+        self.asked_to_end = 0
+        self.cleared_while_it_uploads: list[bool] = []
+
+    def known(self) -> Mapping[str, Mapping[str, Any]]:
+        return {"key": {}}
+
+    def found(self, key: str) -> None:
+        return None
+
+    def left_for(self, key: str) -> float:
+        return 1.0
+
+    def leave(self, key: str) -> None:
+        return None
+
+    def unmount(self, key: str) -> None:
+        return None
+
+    def is_taken(self, key: str) -> bool:
+        return self.uploads
+
+    def end(self, key: str, waited: float) -> None:
+        self.asked_to_end += 1
+
+    def clear(self, key: str) -> bool:
+        self.cleared_while_it_uploads.append(self.uploads)
+        return True
+
+
+async def test_a_mount_that_was_left_is_cleared_away_once_its_client_has_ended() -> None:
+    clients = OneUploads()
+    supervisor = Supervisor(clients, lambda key: "/" + key, Lanes(), Patience())
+    try:
+        await supervisor.find()
+        await until(lambda: clients.asked_to_end >= 2 or bool(clients.cleared_while_it_uploads))
+        clients.uploads = False
+        await until(lambda: not supervisor.held())
+        assert clients.cleared_while_it_uploads == [False]
+    finally:
+        supervisor.close()
+
+
 def test_threads_that_end_do_not_keep_the_dead_from_being_buried() -> None:
     stop = threading.Event()
 

@@ -41,6 +41,9 @@ class Clients(Protocol):
     def end(self, key: str, waited: float) -> object:
         """Whoever serves it and hangs is ended; who is uploading is not. It was unmounted so many seconds ago."""
 
+    def is_taken(self, key: str) -> bool:
+        """Somebody lives who serves it, even if nobody keeps it any more."""
+
     def abort(self, key: str) -> object:
         """Whoever begins to serve it, and does not serve it yet, is ended."""
 

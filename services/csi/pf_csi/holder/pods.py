@@ -82,6 +82,9 @@ class PodClients:
         if self._keepers.end(key, waited):
             self._at_door(self._door.end, key)
 
+    def is_taken(self, key: str) -> bool:
+        return self._keepers.is_taken(key)
+
     def abort(self, key: str) -> None:
         self._at_door(self._door.unwant, key)
         if self._keepers.abort(key):

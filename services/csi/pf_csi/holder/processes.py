@@ -126,6 +126,9 @@ class LocalProcesses:
         kill(processes_of(folder))
         return True
 
+    def is_taken(self, key: str) -> bool:
+        return is_taken(self._folders.of(key))
+
     def abort(self, key: str) -> bool:
         """True if it was killed."""
         folder = self._folders.of(key)

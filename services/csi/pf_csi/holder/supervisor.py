@@ -300,11 +300,15 @@ class Supervisor:
             await self._apart(key, partial(self._clients.unmount, key))
         except OSError as error:
             logger.warning("a mount could not be taken off", extra={"key": key, "why": str(error)})
-        while served is not None and mount.served is served:
+        while (served is not None and mount.served is served) or await self._is_taken(key):
             await asyncio.sleep(0.05)
             with suppress(OSError):
                 await self._apart(key, partial(self._clients.end, key, asyncio.get_running_loop().time() - since))
             await self._look(mount)
+
+    async def _is_taken(self, key: str) -> bool:
+        """Its client may have outlived whoever kept it; what it has written is still its own."""
+        return await self._apart(key, partial(self._clients.is_taken, key))
 
     async def _cleared(self, key: str) -> bool:
         """False if something is left that is to be uploaded."""
