@@ -23,6 +23,8 @@ from support.stacks import wait_until
 
 pytestmark = pytest.mark.timeout(180)
 HANGING = 3.0
+PATIENT = 12.0
+"""Where whoever follows must have begun to answer in that time, on a machine that is busy."""
 CONTENT = os.urandom(1 << 20)
 
 
@@ -63,17 +65,23 @@ def stopped(process: int) -> Iterator[None]:
             os.kill(process, signal.SIGCONT)
 
 
-def test_a_client_that_hangs_is_replaced_and_programs_go_on(site: Site, target: Path) -> None:
-    client, before = client_of(site), site.mounted().all
-    with (target / "file").open("rb") as kept, stopped(client):
-        begun = time.monotonic()
-        assert (target / "file").read_bytes() == CONTENT
-        took = time.monotonic() - begun
-        assert kept.read() == CONTENT
-        assert client not in site.clients()
-        assert site.mounted().all == before
-        assert HANGING <= took < 10 * HANGING
-    assert not site.stats(target).volume_condition.abnormal
+def test_a_client_that_hangs_is_replaced_and_programs_go_on() -> None:
+    with new_site(PF_CSI_HOLDER_HANGING_SECONDS=f"{PATIENT}") as site:
+        site.start()
+        (site.data / "file").write_bytes(CONTENT)
+        target = site.target("pod-1")
+        site.publish(target)
+        client, before = client_of(site), site.mounted().all
+        with (target / "file").open("rb") as kept, stopped(client):
+            begun = time.monotonic()
+            assert (target / "file").read_bytes() == CONTENT
+            took = time.monotonic() - begun
+            assert kept.read() == CONTENT
+            assert client not in site.clients()
+            assert site.mounted().all == before
+            assert took >= PATIENT
+        assert not site.stats(target).volume_condition.abnormal
+        site.unpublish(target)
 
 
 def test_a_mount_of_which_every_client_hangs_is_made_anew(site: Site, target: Path) -> None:
