@@ -12,13 +12,17 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from paddleflow.sockets import listening
 from pf_csi.holder import reaping, server
+from pf_csi.holder.app import until_asked
 from pf_csi.holder.keepers import Keeper
 from pf_csi.holder.lanes import Lanes
 from pf_csi.holder.places import KeyFolder
 from pf_csi.holder.server import HolderServer
 from pf_csi.holder.supervisor import Patience, Supervisor
+from pf_kit.lifecycle import Stop
 from support.csi_parts import NoClients
 from support.waiting import until
 
@@ -128,6 +132,23 @@ async def test_a_mount_that_was_left_is_cleared_away_once_its_client_has_ended()
         assert clients.cleared_while_it_uploads == [False]
     finally:
         supervisor.close()
+
+
+async def test_a_fault_of_what_lasts_as_long_as_the_holder_ends_it() -> None:
+    async def faulty() -> None:
+        raise KeyError("a fault")
+
+    async def well() -> None:
+        await asyncio.Event().wait()
+
+    going_on = asyncio.ensure_future(well())
+    with pytest.raises(KeyError):
+        async with asyncio.timeout(10):
+            await until_asked(Stop(), [going_on, asyncio.ensure_future(faulty())])
+    stop = Stop()
+    stop.asked.set()
+    await until_asked(stop, [going_on])
+    going_on.cancel()
 
 
 def test_threads_that_end_do_not_keep_the_dead_from_being_buried() -> None:

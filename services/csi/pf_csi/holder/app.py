@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 from contextlib import AsyncExitStack
 from importlib.metadata import version
 from pathlib import Path
@@ -45,24 +45,37 @@ async def main(settings: HolderSettings, stop: Stop) -> None:
         listener = listening(settings.socket)
     except OSError as error:
         raise CannotStart(f"cannot listen at {settings.socket}: {error.strerror}") from error
+    works = list[asyncio.Task[None]]()
     async with AsyncExitStack() as stack:
         stack.callback(remove, settings.socket)
         stack.enter_context(claimed(settings.mounts, "PF_CSI_HOLDER_MOUNTS"))
-        supervisor = await _supervisor(settings, stack)
+        supervisor = await _supervisor(settings, stack, works)
         stack.callback(supervisor.close)
         # Who asks before all is found that is there waits, and nothing is begun twice.
         await supervisor.find()
         server = await HolderServer(supervisor).serve(listener)
         stack.callback(server.close)
-        _while_it_lives(stack, reap())
-        _while_it_lives(stack, _refresh(supervisor, settings.sizes_seconds))
-        _while_it_lives(stack, _look_after(supervisor, settings.hanging_seconds / _LOOKS))
+        _while_it_lives(stack, works, reap())
+        _while_it_lives(stack, works, _refresh(supervisor, settings.sizes_seconds))
+        _while_it_lives(stack, works, _look_after(supervisor, settings.hanging_seconds / _LOOKS))
         stop.serving = True
-        await stop.asked.wait()
+        await until_asked(stop, works)
 
 
-def _while_it_lives(stack: AsyncExitStack, work: Coroutine[Any, Any, None]) -> None:
-    stack.callback(asyncio.ensure_future(work).cancel)
+def _while_it_lives(stack: AsyncExitStack, works: list[asyncio.Task[None]], work: Coroutine[Any, Any, None]) -> None:
+    works.append(asyncio.ensure_future(work))
+    stack.callback(works[-1].cancel)
+
+
+async def until_asked(stop: Stop, works: Collection[asyncio.Task[None]]) -> None:
+    """Until it is told to stop. A fault of what lasts as long as it does ends it; mounts go on with the next."""
+    stopping = asyncio.ensure_future(stop.asked.wait())
+    try:
+        done, _ = await asyncio.wait([stopping, *works], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopping.cancel()
+    for each in done:
+        each.result()
 
 
 async def _refresh(supervisor: Supervisor, every: float) -> None:
@@ -82,14 +95,14 @@ async def _look_after(supervisor: Supervisor, every: float) -> None:
 PROGRAM = Program("csi holder", VERSION, "PF_CSI_HOLDER", HolderSettings, main)
 
 
-async def _supervisor(settings: HolderSettings, stack: AsyncExitStack) -> Supervisor:
+async def _supervisor(settings: HolderSettings, stack: AsyncExitStack, works: list[asyncio.Task[None]]) -> Supervisor:
     pods = settings.clients.run is Run.PODS
     folders = Folders(settings.mounts, settings.secrets, settings.clients.states if pods else None)
     cache = Cache(settings.cache, settings.cache_gib << 30 or None)
     user = settings.clients.user if pods else None
     waiting = processes.Patience(settings.ready_seconds + _MORE, settings.hanging_seconds)
     keepers = LocalProcesses(folders, cache, waiting, _connections(), user)
-    clients = await _pods(settings, folders, keepers, stack) if pods else keepers
+    clients = await _pods(settings, folders, keepers, stack, works) if pods else keepers
     patience = Patience(
         settings.ready_seconds, settings.uploaded_seconds, settings.kept_seconds, settings.hanging_seconds
     )
@@ -105,7 +118,11 @@ def _connections() -> Connections | None:
 
 
 async def _pods(
-    settings: HolderSettings, folders: Folders, keepers: LocalProcesses, stack: AsyncExitStack
+    settings: HolderSettings,
+    folders: Folders,
+    keepers: LocalProcesses,
+    stack: AsyncExitStack,
+    works: list[asyncio.Task[None]],
 ) -> PodClients:
     user, folder = settings.clients.user, settings.clients.folder
     for cache in settings.cache:
@@ -114,7 +131,7 @@ async def _pods(
     server = await door.serve(listening_for(folder / SOCKET, user))
     stack.callback(server.close)
     if settings.clients.machine:
-        _while_it_lives(stack, _telling(settings.clients, door).run())
+        _while_it_lives(stack, works, _telling(settings.clients, door).run())
     return PodClients(folders, keepers, door, folder, user)
 
 
