@@ -11,7 +11,7 @@ import grpc
 import pytest
 from grpc import aio
 
-from paddleflow.fs.v1 import fs_pb2, fs_pb2_grpc
+from paddleflow.fs.v1 import fs_pb2
 from support.certificates import Authority
 from support.command_line import CommandLine
 from support.csi_site import new_site, refused
@@ -73,13 +73,19 @@ async def test_keys_of_a_filesystem_that_are_replaced_need_no_new_mount(
         site.unpublish(target)
 
 
-class Knowing:
+async def heard(_: object, context: aio.ServicerContext[Any, Any]) -> fs_pb2.DescribeMountResponse:
     """Answers whoever gets through."""
+    return await context.abort(grpc.StatusCode.PERMISSION_DENIED, "heard over TLS")
 
-    async def DescribeMount(  # noqa: N802
-        self, _: object, context: aio.ServicerContext[Any, Any]
-    ) -> fs_pb2.DescribeMountResponse:
-        return await context.abort(grpc.StatusCode.PERMISSION_DENIED, "heard over TLS")
+
+def knowing() -> grpc.GenericRpcHandler:
+    """A filesystem service that can say what is mounted, and nothing else."""
+    method = grpc.unary_unary_rpc_method_handler(
+        heard,
+        request_deserializer=fs_pb2.DescribeMountRequest.FromString,
+        response_serializer=fs_pb2.DescribeMountResponse.SerializeToString,
+    )
+    return grpc.method_handlers_generic_handler("paddleflow.fs.v1.FilesystemService", {"DescribeMount": method})
 
 
 @pytest.mark.timeout(120)
@@ -89,8 +95,7 @@ async def test_the_filesystem_service_is_asked_over_tls(tmp_path: Path) -> None:
     for name, data in (("ca", authority.certificate), ("certificate", issued.certificate), ("key", issued.key)):
         files[name].write_bytes(data)
     server = aio.server()
-    servicer: Any = Knowing()
-    fs_pb2_grpc.add_FilesystemServiceServicer_to_server(servicer, server)
+    server.add_generic_rpc_handlers((knowing(),))
     proof = grpc.ssl_server_credentials([(issued.key, issued.certificate)], authority.certificate, True)
     port = server.add_secure_port("127.0.0.1:0", proof)
     await server.start()

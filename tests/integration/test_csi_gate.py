@@ -41,10 +41,14 @@ async def test_a_folder_that_others_can_enter_is_refused(tmp_path: Path, tempora
             pass
 
 
-def test_kills_leave_no_folders_behind(tmp_path: Path, own_csi: Site) -> None:
+def test_kills_leave_no_folders_behind(own_csi: Site) -> None:
     own_csi.stop("controller")
-    own_csi.variables["TMPDIR"] = str(tmp_path)
+    # The kernel takes no long paths of sockets.
+    temporary = own_csi.folder / "t"
+    temporary.mkdir()
+    own_csi.variables["TMPDIR"] = str(temporary)
     for _ in range(3):
         own_csi.start("controller")
         own_csi.kill("controller")
-    assert len(list(tmp_path.glob("pf-csi-*"))) <= 1
+    # Python tries out a folder for temporary files with another file, and may be killed amid it.
+    assert len(list(temporary.glob("pf-csi-*"))) <= 1
