@@ -13,7 +13,7 @@ import pytest
 from kube.api import Thing
 from kube.claims import inline, user
 from kube.clients import CLIENTS, LARGE, Application, Clients, with_pods
-from kube.driver import DRIVER, KEY_PAIR, KEYS_SECRET, NAMESPACE, Driver, secret, values
+from kube.driver import DRIVER, KEY_PAIR, KEYS_SECRET, NAMESPACE, Driver, secret
 from kube.identities import NODE
 from kube.kubectl import Kubectl, is_ready
 from kube.pods import pod
@@ -37,7 +37,9 @@ def clients(driver: Driver) -> Iterator[Clients]:
     """The same driver, whose clients are pods as long as tests of this file run."""
     driver.helm.install(driver.cluster.machine, NAMESPACE, with_pods())
     yield Clients(driver)
-    driver.helm.install(driver.cluster.machine, NAMESPACE, values())
+    # Helm would wait for a holder with clients as processes, which is replaced by hand.
+    driver.helm.uninstall(driver.cluster.machine, NAMESPACE)
+    driver.install()
 
 
 @pytest.fixture
