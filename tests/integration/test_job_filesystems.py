@@ -104,6 +104,10 @@ async def mounts(site: JobSite, name: str) -> Sequence[mount_pb2.FilesystemMount
     return list((await site.filesystems(request)).mounts)
 
 
+async def none_is_told(site: JobSite, name: str) -> bool:
+    return not await mounts(site, name)
+
+
 def places(site: JobSite) -> Sequence[Path]:
     """Where something is mounted, or was and is not cleared away."""
     return list((site.process.folder / "replicas" / "mounts").glob("*"))
@@ -176,5 +180,5 @@ async def test_a_job_goes_on_while_the_service_is_killed(
     assert bucket.fetch("seen", limit=LIMIT)[1] == b"now"
     process.stop()
     assert not places(site)
-    assert not await mounts(site, mount.name)
+    await eventually(lambda: none_is_told(site, mount.name))
     process.start()

@@ -202,7 +202,7 @@ async def test_clusters_are_watched(site: QueueSite) -> None:
         await site.root(cluster_pb2.DeleteClusterRequest(name=site.cluster))
         told: list[Any] = []
         while len(told) < 2:
-            told += [event for event in await watcher.take(1) if event.cluster.name == site.cluster]
+            told += [event for event in await watcher.some() if event.cluster.name == site.cluster]
     assert [(event.kind, event.cluster) for event in told] == [(UPDATED, reported), (DELETED, reported)]
 
 

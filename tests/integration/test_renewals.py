@@ -61,7 +61,8 @@ def test_who_reads_and_writes_notices_nothing(seaweed_server: S3Server, proxy: F
         mount.kill()
         assert (mount.place / "file").read_text() == "hello"
         assert sorted(path.name for path in mount.place.iterdir()) == ["file"]
-        assert asked.read_text() == '{"name": "data"}\n' * asked.read_text().count("\n")
+        # A client that is killed while it asks has told nothing.
+        assert set(asked.read_text().splitlines()) - {""} == {'{"name": "data"}'}
         assert KEYS.secret not in mount.log
         assert OTHER_KEYS.secret not in mount.log
 

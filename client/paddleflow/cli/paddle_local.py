@@ -143,6 +143,9 @@ async def run(starts: Sequence[Start], output: BinaryIO, tell: Callable[[str], N
         return await _until_over(running, signals, tell)
     finally:
         await _end(running, signals)
+        # One that came while the loop is closed would be complained of.
+        for number in (*SIGNALS, signal.SIGCHLD):
+            loop.remove_signal_handler(number)
 
 
 def _input(path: str) -> Path:
