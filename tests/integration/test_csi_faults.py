@@ -22,7 +22,7 @@ from pf_csi.contract import csi_pb2 as pb
 from support.csi_site import Site, capability, new_site, refused, until_done
 from support.csi_work import CONTENT, working
 from support.fuse_mounts import detach
-from support.mounts import parent_of
+from support.mounts import children, parent_of
 from support.stacks import wait_until
 
 
@@ -37,10 +37,6 @@ def serving(site: Site) -> tuple[int, int]:
 
     wait_until(look)
     return found[0]
-
-
-def children(process: int) -> list[int]:
-    return [int(pid) for pid in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
 @pytest.fixture

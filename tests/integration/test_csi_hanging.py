@@ -15,10 +15,9 @@ from pathlib import Path
 import grpc
 import pytest
 
-from support.csi_pods import children
 from support.csi_site import Site, capability, new_site, refused, until_done
 from support.fault_proxy import Fault, Kind, fault_proxy
-from support.mounts import parent_of
+from support.mounts import children, parent_of
 from support.s3_servers import S3Server, place_in
 from support.stacks import wait_until
 

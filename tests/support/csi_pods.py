@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from support.csi_site import Site, new_site
+from support.mounts import children
 from support.repository import BIN
 from support.stacks import wait_until
 
@@ -105,10 +106,3 @@ def new_pods(**variables: str) -> Iterator[Pods]:
         finally:
             for container in pods.containers:
                 container.kill()
-
-
-def children(process: int) -> list[int]:
-    try:
-        return list(map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split()))
-    except OSError:
-        return []

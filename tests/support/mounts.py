@@ -90,3 +90,11 @@ def new_mount() -> Iterator[Mount]:
 def parent_of(process: int) -> int:
     status = Path(f"/proc/{process}/status").read_text()
     return int(next(line for line in status.splitlines() if line.startswith("PPid")).split()[1])
+
+
+def children(process: int) -> list[int]:
+    """Those that it has begun itself; none if it has ended."""
+    try:
+        return [int(pid) for pid in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    except OSError:
+        return []
