@@ -9,7 +9,7 @@ import pytest
 
 from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
 from pf_fuse.operations import TOP, Changes, Reach
-from support.vfs_site import ME, PlainKernel, Site, got
+from support.vfs_site import ME, PlainKernel, Site, StraightContent, got
 
 
 @pytest.mark.parametrize("able", [True, False])
@@ -65,3 +65,28 @@ def test_rights_that_are_given_to_a_file_while_it_is_only_written_go_with_the_ne
     assert found.mode & 0o7777 == left
     site.close(node)
     assert backend.stat("f").mode == left
+
+
+def test_who_opens_what_is_open_since_another_process_served_gets_it_the_same_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel refuses another one, also where the file is here as a whole by now."""
+    backend = MemoryBackend()
+    backend.put("read", b"content")
+    site = Site(backend, tmp_path)
+    site.vfs.begin(PlainKernel(passthrough=True))
+    assert Reach.DIRECT in site.opened("read", os.O_RDONLY).reach
+    both, _ = got(site.vfs.create(ME, TOP, b"both", 0o644, os.O_RDWR))
+    only, _ = got(site.vfs.create(ME, TOP, b"only", 0o644, os.O_WRONLY))
+    site.die()
+    monkeypatch.setattr(StraightContent, "whole", lambda _: 0)
+    after = Site(backend, tmp_path)
+    after.vfs.begin(PlainKernel(passthrough=True))
+    assert after.read("read") == b"content"
+    again = after.opened("read", os.O_RDONLY)
+    assert Reach.DIRECT in again.reach
+    assert not again.backing
+    for known, flags, past in ((both, os.O_WRONLY, Reach.NOTHING), (only, os.O_RDWR, Reach.DIRECT)):
+        assert known.attributes
+        assert got(after.vfs.open(ME, known.attributes.node, flags)).reach & Reach.DIRECT == past
+    after.die()

@@ -48,6 +48,8 @@ class OpenAt(msgspec.Struct, frozen=True, tag="o", array_like=True):
     version: str
     size: int
     modified: int
+    past: bool = False
+    """It is read and written past the kernel's cache."""
 
 
 class Closed(msgspec.Struct, frozen=True, tag="c", array_like=True):

@@ -40,6 +40,7 @@ class Node:
         "listing",
         "name",
         "opens",
+        "past",
         "shown",
         "staged",
         "told",
@@ -61,6 +62,8 @@ class Node:
         self.told = 0
         """How often the kernel was told of it and has not let go of it."""
         self.opens = 0
+        self.past = False
+        """Who has it open reads and writes it past the kernel's cache."""
         self.backing = 0
         """By which the kernel reads this version by itself; 0 if it does not."""
         self.unlinked = False
@@ -143,9 +146,10 @@ class Nodes:
         if self._journal.size > self._most:
             self._rewrite()
 
-    def open(self, node: Node) -> None:
-        """The kernel has the node open once more; of a file this version stays what it reads."""
+    def open(self, node: Node, *, past: bool) -> None:
+        """The kernel has the node open once more; of a file this version, and this way, stays what it reads."""
         if not node.opens and not node.backing:
+            node.past = past
             self._note(node, _opened(node))
         node.opens += 1
 
@@ -323,9 +327,9 @@ class Nodes:
                 self._take_name(id_, self._nodes.get(folder), kind, os.fsdecode(name)).unlinked = folder == _UNLINKED
             case Forgotten(id_) if node := self._nodes.pop(id_, None):
                 self.unname(node)
-            case OpenAt(id_, path, version, size, modified) if node := self._nodes.get(id_):
+            case OpenAt(id_, path, version, size, modified, past) if node := self._nodes.get(id_):
                 node.entry = Entry(os.fsdecode(path), node.entry.kind, size, modified, version)
-                node.opens = UNKNOWN
+                node.opens, node.past = UNKNOWN, past
             case Closed(id_) if node := self._nodes.get(id_):
                 node.opens = 0
             case Backed(id_, backing) if node := self._nodes.get(id_):
@@ -382,7 +386,7 @@ def _named(node: Node) -> NamedAt:
 
 def _opened(node: Node) -> OpenAt:
     entry = node.entry
-    return OpenAt(node.id, os.fsencode(entry.path), entry.version, entry.size, entry.modified)
+    return OpenAt(node.id, os.fsencode(entry.path), entry.version, entry.size, entry.modified, node.past)
 
 
 def _staged(node: Node, staged: Staged) -> StagedIn:

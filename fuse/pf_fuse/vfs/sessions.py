@@ -85,7 +85,7 @@ class Sessions:
             node.opens += 1
             return Opened(Reach.NO_FLUSH, node.backing)
         session = self._sessions.get(node.id) or self._first(node)
-        self._nodes.open(node)
+        self._nodes.open(node, past=Reach.DIRECT in session.reach)
         quiet = Reach.NOTHING if node.staged else Reach.NO_FLUSH
         return Opened(session.reach | quiet, node.backing)
 
@@ -98,8 +98,8 @@ class Sessions:
         session = self._sessions.get(node.id)
         if session is None:
             session = self._sessions[node.id] = Session(node, self._content(node))
-            session.reach = self._past_the_cache if only else Reach.NOTHING
-        self._nodes.open(node)
+            session.reach = self._way_to_write(node, only=only)
+        self._nodes.open(node, past=Reach.DIRECT in session.reach)
         # One with and one without the cache would not always see what the other has written.
         return Opened(session.reach & Reach.DIRECT)
 
@@ -189,7 +189,8 @@ class Sessions:
 
     def _first(self, node: Node) -> Session:
         session = self._sessions[node.id] = Session(node, self._content(node))
-        session.reach = self._past_the_cache if node.staged else self._way(node, session.content)
+        written = node.staged is not None
+        session.reach = self._way_to_write(node, only=True) if written else self._way(node, session.content)
         return session
 
     @property
@@ -200,11 +201,18 @@ class Sessions:
     def _content(self, node: Node) -> Content:
         return Nothing() if node.staged else self._contents.open(node.entry)
 
+    def _way_to_write(self, node: Node, *, only: bool) -> Reach:
+        if node.opens:
+            return _way_before(node)
+        return self._past_the_cache if only else Reach.NOTHING
+
     def _way(self, node: Node, content: Content) -> Reach:
         if not self._kernel or not self._kernel.passthrough:
             same = self._kept.get(node.id) == node.entry.version
             self._kept[node.id] = node.entry.version
             return Reach.KEEP_CACHE if same else Reach.NOTHING
+        if node.opens:
+            return _way_before(node)
         whole = content.whole()
         if whole is None:
             return Reach.DIRECT
@@ -217,6 +225,11 @@ class Sessions:
                 raise
             return Reach.DIRECT
         return Reach.NOTHING
+
+
+def _way_before(node: Node) -> Reach:
+    """How it was opened when another process served the mount: the kernel refuses another way while it is open."""
+    return Reach.DIRECT if node.past else Reach.NOTHING
 
 
 def version_here(node: Node) -> str:
