@@ -134,7 +134,10 @@ class Kernel(Protocol):
 
     @property
     def zero_open(self) -> bool:
-        """True if the kernel does without asking to open and close files when `open` and `flush` fail with ENOSYS."""
+        """True if the kernel does without asking to open and close files and folders.
+
+        It does once `open`, `flush` and `opendir` have failed with ENOSYS.
+        """
 
     def register(self, descriptor: int) -> int:
         """A number by which the kernel reads this file of another filesystem by itself. OSError if it will not."""

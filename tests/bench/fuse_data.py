@@ -16,6 +16,9 @@ _NOISE = random.Random(7).randbytes(2 * MIB)
 
 SMALL_PATHS = [f"tree/d{number % FOLDERS:02}/f{number // FOLDERS:02}.bin" for number in range(FILES)]
 BIG_PATH = "big.bin"
+FLAT = "flat"
+"""A folder in which all names are beside each other."""
+FLAT_PATHS = [f"{FLAT}/{number:05}" for number in range(FILES)]
 WRITERS = 8
 
 
@@ -46,7 +49,8 @@ def fill(place: Path) -> None:
 
 
 def put(put_one: Callable[[str, bytes], object]) -> None:
-    """Stores all small files, several at once."""
+    """Stores all small files, and those that have only a name, several at once."""
     with ThreadPoolExecutor(WRITERS) as writers:
-        for done in [writers.submit(put_one, path, small(number)) for number, path in enumerate(SMALL_PATHS)]:
+        stored = [writers.submit(put_one, path, small(number)) for number, path in enumerate(SMALL_PATHS)]
+        for done in [*stored, *(writers.submit(put_one, path, b"") for path in FLAT_PATHS)]:
             done.result()

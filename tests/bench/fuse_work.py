@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench.fuse_data import BIG, BIG_PATH, FILES, MIB, SMALL, SMALL_PATHS, block, small
+from bench.fuse_data import BIG, BIG_PATH, FILES, FLAT, MIB, SMALL, SMALL_PATHS, block, small
 
 READERS = 8
 RANDOM_READS = 20_000
@@ -125,8 +125,16 @@ def stat_all(place: Path) -> float:
 
 
 def list_names(place: Path) -> float:
-    """Reads the names of all folders, again and again."""
-    folders = sorted(os.fsencode(each) for each in (place / "tree").iterdir())
+    """Reads the names of the hundred folders, again and again."""
+    return _list_names(sorted(os.fsencode(each) for each in (place / "tree").iterdir()))
+
+
+def list_flat(place: Path) -> float:
+    """Reads the names of the one folder that has as many as all others, again and again."""
+    return _list_names([os.fsencode(place / FLAT)])
+
+
+def _list_names(folders: Sequence[bytes]) -> float:
     begun = time.perf_counter()
     for _ in range(5):
         for folder in folders:

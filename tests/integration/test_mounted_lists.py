@@ -71,3 +71,27 @@ def test_the_next_client_lists_anew(mount: Mount, tmp_path: Path) -> None:
     assert "others" not in names(folder), "the list is a minute old at most"
     mount.kill()
     assert "others" in names(folder)
+
+
+def test_folders_of_a_dataset_are_opened_and_listed_again_without_a_message(tmp_path: Path) -> None:
+    folders = [tmp_path / "data" / f"folder-{number}" for number in range(20)]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        for number in range(MANY):
+            (folder / f"{number:04}").touch()
+    with new_mount() as mount:
+        mount.begin(f"local://{tmp_path}/data", {}, MountOptions(dataset=True))
+
+        def look(seen: list[Path]) -> int:
+            for folder in seen:
+                assert sorted(names(mount.place / folder.name)) == [f"{number:04}" for number in range(MANY)]
+            requests = mount.stats()["requests"]
+            return sum(each["count"] for name, each in requests.items() if "dir" in name)
+
+        look(folders[:10])
+        before = look(folders[:10])
+        assert look(folders[:10]) == before
+        # The next process is not asked to open folders at all.
+        mount.kill()
+        look(folders)
+        assert "opendir" not in mount.stats()["requests"]

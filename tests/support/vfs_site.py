@@ -168,7 +168,9 @@ class Site:
         sessions = Sessions(self.nodes, contents)
         quota = quota or Quota(Limits())
         self.counter = Counter(backend, self.tree, quota)
-        looking = Looking(self.tree, self.workers, LOOK, contents, lambda: quota.space(backend.space()))
+        looking = Looking(
+            self.tree, self.workers, LOOK, contents, lambda: quota.space(backend.space()), lambda: self.kernel.zero_open
+        )
         reading = Reading(self.tree, sessions, contents, self.workers)
         uploader = Uploader(backend, Notes(folder / "uploads", Upload, new_name), senders)
         renamer = Renamer(backend, Notes(folder / "moves", Move, new_name), senders)

@@ -66,7 +66,7 @@ class Transport:
 
     @property
     def zero_open(self) -> bool:
-        return Feature.NO_OPEN in self._agreement.features
+        return Feature.NO_OPEN | Feature.NO_OPENDIR in self._agreement.features
 
     def register(self, descriptor: int) -> int:
         if self._registry is None:

@@ -6,6 +6,7 @@ Lists are kept for as long as the folder is open, so that the places of one read
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from itertools import islice
 from threading import Lock
@@ -20,6 +21,10 @@ _SHIFT = 40
 _BEFORE = (1 << _SHIFT) - 1
 _KEPT = 64
 """Lists of one folder at once; who reads on in one that was dropped goes on in the newest."""
+
+
+_UNOPENED = 256
+"""Folders that were listed without having been opened, of which lists are kept: nobody says when they are closed."""
 
 
 class Source(Protocol):
@@ -111,6 +116,7 @@ class Folders:
         self._opens: dict[int, int] = {}
         self._sources: dict[int, dict[int, Source]] = {}
         """The lists of each folder by their number."""
+        self._unopened = OrderedDict[int, None]()
 
     def open(self, node: Node) -> bool:
         """True if a reader has seen all of it, and that and what was told of each thing are still good."""
@@ -150,6 +156,8 @@ class Folders:
             return self._add(node, source)
 
     def _add(self, node: Node, source: Source) -> tuple[int, Source]:
+        if node.id not in self._opens:
+            self._listed_unopened(node)
         sources = self._sources.setdefault(node.id, {})
         for number, known in sources.items():
             if isinstance(source, Kept) and isinstance(known, Kept) and known.names is source.names:
@@ -160,6 +168,15 @@ class Folders:
         if len(sources) > _KEPT:
             del sources[min(sources)]
         return number, source
+
+    def _listed_unopened(self, node: Node) -> None:
+        """Who reads on in a list that was let go of reads on in a new one, which is the same where nothing changes."""
+        self._unopened[node.id] = None
+        self._unopened.move_to_end(node.id)
+        if len(self._unopened) > _UNOPENED:
+            oldest, _ = self._unopened.popitem(last=False)
+            if oldest not in self._opens:
+                self._sources.pop(oldest, None)
 
 
 def before(place: int) -> int:

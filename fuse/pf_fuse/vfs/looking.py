@@ -39,8 +39,10 @@ class Looking:
         look: Look,
         contents: Contents,
         space: Callable[[], Space | None],
+        unasked: Callable[[], bool],
         most_nodes: int = MOST_NODES,
     ) -> None:
+        """`unasked`: the kernel is to open folders without asking, and to keep what it has read of them."""
         self._tree = tree
         self._nodes = tree.nodes
         self._lock = tree.lock
@@ -50,6 +52,7 @@ class Looking:
         self._look = look
         self._contents = contents
         self._space = space
+        self._unasked = unasked
         self._most_nodes = most_nodes
 
     def lookup(self, caller: Caller, folder: int, name: bytes) -> Answer[Known]:  # noqa: ARG002
@@ -80,6 +83,8 @@ class Looking:
         return os.fsencode(entry.target)
 
     def opendir(self, caller: Caller, node: int) -> Answer[Opened]:  # noqa: ARG002
+        if self._unasked():
+            raise failure(errno.ENOSYS, "", "the kernel takes that for: open what you like")
         with self._lock:
             seen = self._folders.open(self._nodes[node])
         return Opened(Reach.CACHE_FOLDER | Reach.KEEP_CACHE if seen else Reach.CACHE_FOLDER)

@@ -65,7 +65,7 @@ class Sessions:
 
     @property
     def unasked(self) -> bool:
-        """True if the kernel does without asking to open files."""
+        """True if the kernel does without asking to open files and folders."""
         return self._kernel is not None and self._kernel.zero_open
 
     def at(self, node: int) -> Session | None:
