@@ -19,6 +19,9 @@ _PATIENCE = 30.0
 _AGAIN = 10.0
 """Seconds until it is asked once more: where something is forbidden, new keys are no help."""
 
+_FINAL = frozenset(("NotFound", "PermissionDenied"))
+"""Problems that no other attempt solves: the filesystem is gone, or another's."""
+
 log = logging.getLogger(__name__)
 
 
@@ -43,18 +46,24 @@ class Renewals:
         self._settings = settings
         self._clock = clock
         self._lock = threading.Lock()
-        self._keys: Mapping[str, Keys] = {}
+        self._keys: Mapping[str, Keys] | None = None
+        """As they were told last; None: they never were."""
         self._after = 0.0
 
-    def keys(self, path: str, old: Keys) -> Keys:
-        """Of the place that is linked there, empty for the filesystem itself; the old ones if there are no others."""
+    def keys(self, path: str, old: Keys) -> Keys | None:
+        """Of the place that is linked there, empty for the filesystem itself.
+
+        The old ones if nobody tells others now, None if nobody ever will.
+        """
         with self._lock:
             if self._clock() >= self._after:
-                self._keys = self._asked() or self._keys
+                told = self._asked()
+                self._keys = self._keys if told is None else told
                 self._after = self._clock() + _AGAIN
-            return self._keys.get(path, old)
+            return old if self._keys is None else self._keys.get(path)
 
-    def _asked(self) -> Mapping[str, Keys]:
+    def _asked(self) -> Mapping[str, Keys] | None:
+        """None: nobody tells them now."""
         settings = self._settings
         question = json.dumps(settings.told).encode()
         try:
@@ -63,11 +72,11 @@ class Renewals:
         except (OSError, subprocess.TimeoutExpired, msgspec.DecodeError) as failure:
             # What it said may have secrets.
             _log_refusal(f"who was asked did not answer ({type(failure).__name__})")
-            return {}
+            return None
         source = told.answer
         if source is None:
             _log_refusal(f"{told.problem}: {told.message}")
-            return {}
+            return {} if told.problem in _FINAL else None
         log.info("the store says that the keys have expired; they were asked for anew")
         places = {"": source.properties} | {link.path: link.properties for link in source.links}
         return {path: keys_of(properties) for path, properties in places.items()}

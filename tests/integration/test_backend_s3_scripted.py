@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import threading
 from collections.abc import Callable
 
 import pytest
@@ -12,7 +11,6 @@ import pytest
 from pf_backends.entries import Condition, Kind, Upload
 from pf_backends.errors import Changed, Unreachable, Unsupported
 from pf_backends.s3.reading import checksum
-from pf_backends.s3.settings import Keys
 from support.backend_places import content, listed, names, put_all, read, walked
 from support.scripted_store import Asked, Told, error, scripted
 
@@ -143,32 +141,6 @@ def test_who_only_reads_writes_nothing_to_find_out() -> None:
     with scripted(script, read_only=True) as backend:
         backend.check()
     assert asked == ["GET"]
-
-
-def test_keys_that_have_expired_are_renewed_once_for_all() -> None:
-    renewals: list[int] = []
-
-    def renew() -> Keys:
-        renewals.append(1)
-        return Keys("tester", "second", "token-2")
-
-    def script(asked: Asked) -> Told:
-        if asked.headers.get("x-amz-security-token") != "token-2":
-            return Told(400) if asked.method == "HEAD" else error("ExpiredToken", 400)
-        return Told(body=b"abc", headers={"etag": '"e"'})
-
-    with scripted(script, renew=renew, keys=Keys("tester", "first", "token-1"), attempts=4) as backend:
-        readers = [threading.Thread(target=content, args=(backend, "a")) for _ in range(8)]
-        for reader in readers:
-            reader.start()
-        for reader in readers:
-            reader.join()
-        assert backend.stat("a").version == "e"
-        assert renewals == [1]
-    with scripted(script, keys=Keys("tester", "first", "token-1")) as backend:
-        with pytest.raises(OSError, match="ExpiredToken") as refused:
-            content(backend, "a")
-        assert "token-1" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from support.fs_site import FsSite
 from support.mounts import Mount, new_mount
 from support.queue_site import PASSWORD
 from support.s3_servers import BUCKET, KEYS, OTHER_KEYS, S3Server, place_in
+from support.stacks import wait_until
 
 pytestmark = [
     pytest.mark.skipif(bool(fuse_mounts.missing()), reason=fuse_mounts.missing()),
@@ -77,6 +78,30 @@ def test_where_nobody_tells_keys_there_is_an_error(seaweed_server: S3Server, pro
         assert "nobody tells others: NotFound: gone" in mount.log
         proxy.always = None
         (mount.place / "file").write_text("hello")
+
+
+def test_what_is_owed_is_uploaded_once_keys_are_told(
+    seaweed_server: S3Server, proxy: FaultProxy, tmp_path: Path
+) -> None:
+    told = tmp_path / "told"
+    renewal = {"command": ["cat", str(told)], "told": {}}
+    behind = replace(seaweed_server, port=proxy.port)
+    with new_mount() as mount:
+        url, old = place_in(behind, tmp_path.name)
+        mount.begin(url, old, MountOptions(more={"renewal": renewal, "writeback": 1 << 30}))
+        with (mount.place / "file").open("w") as file:
+            file.write("hello")
+            # Whether there is something of the name, the store was asked before.
+            proxy.always = EXPIRED
+            proxy.next()
+        wait_until(lambda: "other keys are not told yet" in mount.stats()["writeback"]["why"])
+        told.write_text(json.dumps({"answer": {"properties": properties(behind, tmp_path)}}))
+        proxy.always = None
+        wait_until(lambda: not mount.stats()["writeback"]["files"])
+        assert not mount.stats()["written"]["aside"]["files"]
+        mount.end()
+        mount.begin(url, old)
+        assert (mount.place / "file").read_text() == "hello"
 
 
 @pytest.fixture

@@ -258,3 +258,28 @@ def recorded(sync: Callable[[int], None], into: list[str]) -> Callable[[int], No
         into.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
 
     return record
+
+
+def test_what_was_stored_is_not_put_aside_when_the_store_says_it_is_there_and_then_nothing(
+    make: Make, store: Store, tmp_path: Path
+) -> None:
+    store.silent = False
+    store.put("f", b"some")
+    site, asked = make(), list[str]()
+    store.goes_on.set()
+
+    def answer(operation: str, path: str) -> None:
+        if operation == "stat":
+            asked.append(path)
+            raise unreachable(path, "keys have expired")
+
+    node = site.open("f", os.O_WRONLY)
+    site.put(node, b"more", 4)
+    store.before, store.deaf = answer, True
+    site.close(node)
+    wait_until(lambda: len(asked) > 1)
+    assert "expired" in owed(site).why
+    store.before, store.deaf = store._answer, False
+    wait_until(lambda: owed(site).files == 0)
+    assert store.has("f") == b"somemore"
+    assert not any((tmp_path / "aside").glob("*"))

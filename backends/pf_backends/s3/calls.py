@@ -135,24 +135,29 @@ class Caller:
         found = refusal(self._place(ask), answer, keys)
         why = without_secrets(found.strerror or "", keys)
         # What has no body does not tell that keys have expired.
-        expired = code in EXPIRED or (ask.method == "HEAD" and answer.status in (400, 403))
-        mended = (expired and self._renewed(keys)) or (code == SKEWED and self._adjusted(answer))
+        unseen = ask.method == "HEAD" and answer.status in (400, 403)
+        fresh = self._fresh(keys) if code in EXPIRED or unseen else None
+        mended = fresh not in (None, keys) or (code == SKEWED and self._adjusted(answer))
         if mended or is_passing(answer, code):
             attempts.again(self._place(ask), why, _asked_pause(answer))
-        else:
-            raise found
+            return
+        if fresh and unseen:
+            # With a body it does.
+            self.call(ask._replace(method="GET", headers={"range": "bytes=0-0"}, allowed=(404, 416)), attempts)
+        elif fresh:
+            raise unreachable(self._place(ask), f"{why} (other keys are not told yet)")
+        raise found
 
-    def _renewed(self, old: Keys | None) -> bool:
-        """True if there are other keys than these by now."""
-        if self._renew is None:
-            return False
+    def _fresh(self, old: Keys | None) -> Keys | None:
+        """The keys by now, which are the old ones if there are no others yet; None if there never will be."""
+        if self._renew is None or old is None:
+            return None
         with self._guard:
-            if self._keys is old:
-                fresh = self._renew()
-                if fresh == old:
-                    return False
-                self._keys = fresh
-            return True
+            if self._keys is not old:
+                return self._keys
+            fresh = self._renew()
+            self._keys = fresh or old
+            return fresh
 
     def _adjusted(self, answer: Answer) -> bool:
         try:

@@ -20,8 +20,11 @@ class Keys:
     """Of a session, if the keys are those of one."""
 
 
-Renew = Callable[[], Keys]
-"""Keys that hold by now, for those that have expired."""
+Renew = Callable[[], Keys | None]
+"""Keys that hold by now, for those that have expired.
+
+The same ones if there are no others yet, None if there never will be.
+"""
 
 
 @dataclass(frozen=True, slots=True)

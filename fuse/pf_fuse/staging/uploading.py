@@ -11,13 +11,14 @@ import mmap
 import os
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Executor, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
 from pf_backends.entries import Condition, Entry, Facts, Part, Parts, Upload
+from pf_backends.errors import Unreachable
 from pf_backends.port import Backend, Hasty
 from pf_fuse.staging.ahead import Ahead, Begun
 from pf_fuse.staging.buffers import Buffers
@@ -87,7 +88,7 @@ class Uploader:
 
     def found(self, path: str, descriptor: int, size: int) -> Entry | None:
         """What lies at the path if it has the same bytes. Blocks."""
-        with suppress(OSError):
+        with _answered():
             entry = self.backend.stat(path)
             if entry.size == size and self._same(entry, descriptor):
                 return entry
@@ -95,7 +96,7 @@ class Uploader:
 
     def stored(self, path: str, prints: Collection[Print]) -> Entry | None:
         """What lies at the path if its bytes are known by one of the prints. Blocks."""
-        with suppress(OSError):
+        with _answered():
             entry = self.backend.stat(path)
             if any(entry.size == each.size for each in prints):
                 digest = _digest(entry.size, lambda start, piece: self._read(entry, start, piece))
@@ -165,6 +166,17 @@ class Uploader:
         if before and not before.exception() and number not in begun.stale:
             return before.result()
         return self.backend.send(begun.upload, number, _mapped(descriptor, start, size))
+
+
+@contextmanager
+def _answered() -> Iterator[None]:
+    """What the backend refuses to tell is taken for nothing; Unreachable where it tells nothing at all."""
+    try:
+        yield
+    except Unreachable:
+        raise
+    except OSError:
+        return
 
 
 def print_of(descriptor: int, size: int) -> Print:
