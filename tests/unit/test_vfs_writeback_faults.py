@@ -267,6 +267,7 @@ def test_what_was_stored_is_not_put_aside_when_the_store_says_it_is_there_and_th
     store.put("f", b"some")
     site, asked = make(), list[str]()
     store.goes_on.set()
+    answers = store.before
 
     def answer(operation: str, path: str) -> None:
         if operation == "stat":
@@ -279,7 +280,7 @@ def test_what_was_stored_is_not_put_aside_when_the_store_says_it_is_there_and_th
     site.close(node)
     wait_until(lambda: len(asked) > 1)
     assert "expired" in owed(site).why
-    store.before, store.deaf = store._answer, False
+    store.before, store.deaf = answers, False
     wait_until(lambda: owed(site).files == 0)
     assert store.has("f") == b"somemore"
     assert not any((tmp_path / "aside").glob("*"))
