@@ -31,7 +31,7 @@ def driven() -> Iterator[Driver]:
         Store(cluster).start()
         driver = Driver(cluster, cluster.state)
         driver.load()
-        driver.install()
+        driver.install("processes")
         yield driver
 
 

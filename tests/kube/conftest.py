@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
-from kube.driver import KEY_PAIR, KEYS_SECRET, Driver, secret
+from kube.clients import Clients
+from kube.driver import KEY_PAIR, KEYS_SECRET, RUN, Driver, secret
 from kube.kubectl import Kubectl
 from kube.storage import Store
 
@@ -14,6 +17,14 @@ def own(driver: Driver, store: Store, kubectl: Kubectl) -> Kubectl:  # both have
     """A namespace with what opens the store."""
     kubectl.apply(secret(KEYS_SECRET, KEY_PAIR))
     return kubectl
+
+
+@pytest.fixture(scope="module")
+def clients(driver: Driver) -> Iterator[Clients]:
+    """The same driver, whose clients are pods as long as tests of this file run."""
+    driver.turn_to("pods")
+    yield Clients(driver)
+    driver.turn_to(RUN)
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import pytest
 
 from kube.api import Thing
 from kube.claims import inline, user
-from kube.clients import CLIENTS, LARGE, Application, Clients, with_pods
-from kube.driver import DRIVER, KEY_PAIR, KEYS_SECRET, NAMESPACE, Driver, secret
+from kube.clients import CLIENTS, LARGE, OWN, Application, Clients, mapper, worker
+from kube.driver import DRIVER, KEY_PAIR, KEYS_SECRET, Driver, secret
 from kube.identities import NODE
 from kube.kubectl import Kubectl, is_ready
 from kube.pods import pod
@@ -23,30 +23,13 @@ from support.waiting import wait_until
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(600)]
 
 MIB = 1 << 20
-KILL_CLIENT = """
-for each in /proc/[0-9]*; do
-    grep -qs '[s]tand-by' $each/cmdline && echo ${each#/proc/}
-done | sort -n | tail -n 1 > /tmp/client
-kill -9 $(cat /tmp/client)
-"""
-"""Who serves was begun after who stands by."""
-
-
-@pytest.fixture(scope="module")
-def clients(driver: Driver) -> Iterator[Clients]:
-    """The same driver, whose clients are pods as long as tests of this file run."""
-    driver.helm.install(driver.cluster.machine, NAMESPACE, with_pods())
-    yield Clients(driver)
-    # Helm would wait for a holder with clients as processes, which is replaced by hand.
-    driver.helm.uninstall(driver.cluster.machine, NAMESPACE)
-    driver.install()
 
 
 @pytest.fixture
 def application(own: Kubectl, store: Store, clients: Clients) -> Iterator[Application]:
     wait_until(lambda: clients.mounts() == [], 60.0, pause=0.1)
     store.write(f"{own.namespace}/{LARGE}", "words " * (4 * MIB // 6))
-    yield Application.started("application", inline(own.namespace, KEYS_SECRET), own)
+    yield Application.started(worker("application", inline(own.namespace, KEYS_SECRET)), own)
     own.delete("pod", "application", at_once=True)
 
 
@@ -70,7 +53,7 @@ def test_whoever_serves_has_no_rights_and_no_secrets(application: Application, c
 def test_a_client_that_is_killed_is_followed_in_its_pod(application: Application, clients: Clients) -> None:
     name = clients.until_other_than("")
     for _ in range(3):
-        clients.kubectl.execute(name, "sh", "-c", KILL_CLIENT)
+        clients.kill_client()
         application.goes_on()
     assert clients.serving() == name
     assert application.faults == ""
@@ -130,12 +113,31 @@ def test_clients_are_upgraded_and_nobody_notices(application: Application, clien
     before = clients.until_other_than("")
     clients.until_spare()
     known = {each["metadata"]["uid"] for each in clients.pods()}
-    changed = with_pods(podAnnotations={"example.org/version": application.kubectl.namespace})
-    clients.driver.helm.install(clients.driver.cluster.machine, NAMESPACE, changed)
+    clients.driver.install("pods", clients={"podAnnotations": {"example.org/version": application.kubectl.namespace}})
     wait_until(lambda: not known & {each["metadata"]["uid"] for each in clients.pods()}, 120.0, pause=0.2)
     wait_until(lambda: clients.serving() not in ("", before), 60.0, pause=0.1)
     application.goes_on()
     assert application.faults == ""
+
+
+def test_what_is_mapped_into_memory_stays_so_while_clients_follow_one_another(
+    own: Kubectl, store: Store, clients: Clients
+) -> None:
+    wait_until(lambda: clients.mounts() == [], 60.0, pause=0.1)
+    store.write(f"mapped/{LARGE}", "words " * (4 * MIB // 6))
+    mapping = Application.started(mapper("mapping", inline("mapped", KEYS_SECRET)), own)
+    before = clients.until_other_than("")
+    clients.driver.install("pods", clients={"podAnnotations": {"example.org/version": own.namespace}})
+    clients.until_other_than(before)
+    mapping.goes_on()
+    clients.kill_client()
+    mapping.goes_on()
+    clients.kubectl("delete", "pod", serving := clients.until_other_than(""), "--grace-period=0", "--force")
+    clients.until_other_than(serving)
+    mapping.goes_on()
+    assert mapping.faults == ""
+    own.delete("pod", "mapping", at_once=True)
+    wait_until(lambda: store.read(f"mapped/{OWN}").strip("\0").isdigit(), 60.0, pause=0.2)
 
 
 def test_nothing_is_left_of_a_mount_that_nobody_uses(own: Kubectl, store: Store, clients: Clients) -> None:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from kube.claims import claim, claimed, inline, user
-from kube.driver import KEYS_SECRET, Driver
+from kube.clients import Clients
+from kube.driver import KEYS_SECRET, RUN, Driver
 from kube.kubectl import Kubectl
 from kube.machine import Machine
 from kube.processes import kill, running
@@ -18,6 +19,7 @@ from support.waiting import wait_until
 
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(3600)]
 
+ROLES = ("node", "holder", "client") if RUN == "pods" else ("node", "holder")
 KILLS = int(os.environ.get("KUBE_KILLS", "50"))
 CONTENT = "".join(f"{number:08}\n" for number in range(100_000))
 PATIENCE = 180.0
@@ -35,7 +37,7 @@ def test_rows_1_and_3_a_pod_does_not_notice_that_the_driver_is_killed_again_and_
     until_it_goes_on(own, "worker")
     before = driver.mounts()
     for _ in range(KILLS):
-        for role in ("node", "holder"):
+        for role in ROLES:
             kill_part(driver, role)
             assert complaints(own, "worker") == []
     until_it_goes_on(own, "worker")
@@ -44,10 +46,10 @@ def test_rows_1_and_3_a_pod_does_not_notice_that_the_driver_is_killed_again_and_
     assert whole(store.read(f"kept/{LOG}"))
 
 
-def test_row_1_a_container_sees_its_volume_again_after_the_holders_was_killed(
+def test_row_1_a_container_sees_its_volume_again_after_all_that_serve_it_were_killed(
     own: Kubectl, store: Store, driver: Driver
 ) -> None:
-    """With it all clients of the machine are; only a container with HostToContainer can be helped."""
+    """Only a container with HostToContainer can be helped."""
     store.write("again/file", "whole")
     store.write("again/part/file", "part")
     pod = user("looker", inline("again", KEYS_SECRET), mounting=SEEN_AGAIN)
@@ -57,7 +59,7 @@ def test_row_1_a_container_sees_its_volume_again_after_the_holders_was_killed(
     own.until_ready("looker")
     container = container_of(own, "looker")
     for _ in range(3):
-        end_holder(driver)
+        end_all(driver)
         wait_until(lambda: own.try_executing("looker", "cat", "/data/file").stdout == "whole", PATIENCE, pause=0.2)
         wait_until(lambda: own.try_executing("looker", "cat", "/part/file").stdout == "part", PATIENCE, pause=0.2)
     own.execute("looker", "sh", "-c", "echo more > /part/more")
@@ -74,7 +76,7 @@ def test_row_14_containers_and_clients_end_in_turn(own: Kubectl, store: Store, d
     own.apply(pod)
     own.until_ready("turning")
     for _ in range(3):
-        end_holder(driver)
+        end_all(driver)
         wait_until(lambda: own.try_executing("turning", "cat", "/data/file").stdout == "whole", PATIENCE, pause=0.2)
         container = container_of(own, "turning")
         kill(driver.cluster.machine, running(driver.cluster.machine, "-c", READING))
@@ -100,12 +102,17 @@ def test_row_10_a_kubelet_that_is_restarted_mounts_nothing_twice(own: Kubectl, s
 
 
 def kill_part(driver: Driver, role: str) -> None:
-    """Returns when another one serves."""
+    """Returns when another one serves, and two have the mount again: with the last one it would end."""
     machine = driver.cluster.machine
-    before = running(machine, "pf-csi", role)
-    assert len(before) == 1
-    kill(machine, before)
-    wait_until(lambda: serves(machine, role, before), PATIENCE, pause=0.1)
+    if role == "client":
+        Clients(driver).kill_client()
+    else:
+        before = running(machine, "pf-csi", role)
+        assert len(before) == 1
+        kill(machine, before)
+        wait_until(lambda: serves(machine, role, before), PATIENCE, pause=0.1)
+    for each in ("--background", "stand-by") if RUN == "pods" else ("--background",):
+        wait_until(lambda each=each: has_device(machine, "pf-fuse", each), PATIENCE, pause=0.1)  # type: ignore[misc]
 
 
 def serves(machine: Machine, role: str, before: Sequence[int]) -> bool:
@@ -114,10 +121,19 @@ def serves(machine: Machine, role: str, before: Sequence[int]) -> bool:
     return listing is not None and listing.returncode == 0
 
 
-def end_holder(driver: Driver) -> None:
-    """With its first process the container ends, and all clients with it."""
+def has_device(machine: Machine, *words: str) -> bool:
+    """One of the processes with these words in their command, to whom the kernel speaks of a mount."""
+    open_there = [machine.attempt(["ls", "-l", f"/proc/{pid}/fd"]).stdout for pid in running(machine, *words)]
+    return any(line.endswith("/fuse") for listing in open_there for line in listing.splitlines())
+
+
+def end_all(driver: Driver) -> None:
+    """With the first process of its container the holder ends, whoever keeps mounts, and clients that are no pods."""
     machine = driver.cluster.machine
-    kill(machine, running(machine, "pf-csi-keep", "pf-csi", "holder"))
+    if RUN == "pods":
+        kill(machine, [*running(machine, "pf-fuse", "stand-by"), *running(machine, "pf-csi", "holder")])
+    else:
+        kill(machine, running(machine, "pf-csi-keep", "pf-csi", "holder"))
 
 
 def container_of(kubectl: Kubectl, pod: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from kube.api import Thing
 from kube.claims import claim, claimed, inline, user, volume
-from kube.driver import DRIVER, KEY_PAIR, KEYS_SECRET, Driver, secret
+from kube.driver import DRIVER, KEY_PAIR, KEYS_SECRET, RUN, Driver, secret
 from kube.kubectl import Kubectl
 from kube.layout import KUBELET
 from kube.processes import processes
@@ -29,6 +29,10 @@ PLANTED: Mapping[str, Mapping[str, str]] = {
 }
 """Secrets of pods that all fail, each in another way."""
 SECRETS = f"/run/paddleflow-csi/{DRIVER}/secrets"
+TOLD = f"/run/paddleflow-csi/{DRIVER}/clients"
+"""What client pods are told."""
+CLIENT = 10001
+"""The user of client pods."""
 PROGRAMS = ("apiserver", "containerd", "controller-manager", "kubelet", "scheduler")
 
 
@@ -48,10 +52,11 @@ def test_what_secrets_hold_is_in_no_object_event_log_argument_and_environment(
     assert (found, files(driver)) == (set(), [])
     held = driver.cluster.machine.run(["stat", "--format=%a", SECRETS, *kept(driver)]).split()
     assert (held[0], set(held[1:])) == ("700", {"600"})
+    assert set(told(driver)) == ({f"400 {CLIENT}"} if RUN == "pods" else set())
     kubectl.delete("pod", *(f"with-{name}" for name in (*opened(), *PLANTED)))
     kubectl.delete("pvc", "given", "made")
     kubectl.delete("pv", f"{kubectl.namespace}-given")
-    wait_until(lambda: kept(driver) == [], patience=60, pause=0.2)
+    wait_until(lambda: kept(driver) + told(driver) == [], patience=60, pause=0.2)
 
 
 def opened() -> Mapping[str, Thing]:
@@ -96,3 +101,9 @@ def files(driver: Driver) -> list[str]:
 def kept(driver: Driver) -> list[str]:
     """What is remembered of mounts, in memory."""
     return driver.cluster.machine.run(["find", SECRETS, "-type", "f"]).split()
+
+
+def told(driver: Driver) -> list[str]:
+    """Who may read each file, and whose it is."""
+    found = driver.cluster.machine.attempt(["find", TOLD, "-name", "*.json", "-printf", "%m %U\n"])
+    return found.stdout.splitlines()
