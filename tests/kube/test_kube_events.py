@@ -58,7 +58,7 @@ def test_an_option_that_nobody_knows_is_named_and_can_be_taken_away(own: Kubectl
         pytest.param({"colour": "blue"}, "the volume has 'colour', which is not known", id="unknown"),
         pytest.param({"secretKey": "canary"}, "secretKey belongs in a secret, not in the volume", id="secret"),
         pytest.param({"url": "ftp://host/x"}, "kinds are s3, bos, hdfs, sftp", id="kind"),
-        pytest.param({"url": "local:///etc"}, "its administrator may allow it", id="folder"),
+        pytest.param({"url": "local:///etc"}, "/etc: a pod brings no folder of the machine", id="folder"),
         pytest.param({"url": "", "filesystem": "a/b"}, "the secret must have a token of PaddleFlow", id="token"),
     ],
 )

@@ -73,6 +73,19 @@ def test_a_key_tells_all_that_makes_a_mount_another() -> None:
     assert wish_of(asked[0], Rules()).key(b"of another machine") != keys[0]
 
 
+@pytest.mark.parametrize(
+    ("context", "words"),
+    [
+        ({}, "^/srv/other is no volume on this machine; its administrator may allow it$"),
+        ({"csi.storage.k8s.io/ephemeral": "true"}, "^/srv/other: a pod brings no folder of the machine"),
+    ],
+)
+def test_a_folder_that_is_refused_is_named(context: dict[str, str], words: str) -> None:
+    asked = Asked("v", "/t", context={"url": "local:///srv//other/.", **context})
+    with pytest.raises(Refusal, match=words):
+        wish_of(asked, Rules(folders=("/srv/data",)))
+
+
 def test_another_secret_is_the_same_volume() -> None:
     """A retry with keys that were replaced is no other request: the contract leaves secrets out."""
     one, other = (

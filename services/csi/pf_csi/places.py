@@ -148,5 +148,7 @@ def _check_url(url: str, rules: Rules, *, inline: bool) -> None:
 def _check_folder(path: str, rules: Rules, *, inline: bool) -> None:
     allowed = [folder.rstrip("/") for folder in rules.folders]
     plain = "/" + "/".join(part for part in path.split("/") if part not in {"", "."})
-    if inline or not any(plain == folder or plain.startswith(f"{folder}/") for folder in allowed):
-        raise Refusal(Why.FORBIDDEN, "this folder of the machine is no volume; its administrator may allow it")
+    if inline:
+        raise Refusal(Why.FORBIDDEN, f"{plain}: a pod brings no folder of the machine; ask its administrator for one")
+    if not any(plain == folder or plain.startswith(f"{folder}/") for folder in allowed):
+        raise Refusal(Why.FORBIDDEN, f"{plain} is no volume on this machine; its administrator may allow it")
