@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from pf_backends.errors import unreachable
 from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
 from pf_fuse.vfs import tree
-from support.vfs_site import Site, StraightContent, got
+from support.refused_removals import Refusal
+from support.vfs_site import ME, PATIENCE, Site, StraightContent, fails, got
 from support.waiting import wait_until
 
 
@@ -87,6 +89,78 @@ def test_what_is_changed_by_name_and_cannot_be_uploaded_stays_with_who_has_it_op
     backend.before = lambda *_: None
     site.close(node)
     assert backend.fetch("new", limit=10)[1] == b"so"
+
+
+@pytest.mark.parametrize("asks", ["flush", "fsync", "release"])
+def test_what_is_closed_while_somebody_fails_to_remove_it_is_uploaded(
+    site: Site, backend: MemoryBackend, asks: str
+) -> None:
+    node = site.create("f")
+    site.put(node, b"some")
+    removal = Refusal(backend)
+    removed = site.vfs.unlink(ME, *site.place("f"))
+    assert removal.asked.wait(PATIENCE)
+    about = {"flush": (1,), "fsync": (False,), "release": (0, 1)}[asks]
+    asked = getattr(site.vfs, asks)(node, *about)
+    removal.goes_on.set()
+    with fails(errno.EACCES):
+        got(removed)
+    got(asked)
+    assert backend.fetch("f", limit=10)[1] == b"some"
+    assert site.read("f") == b"some"
+
+
+def test_what_is_closed_while_somebody_removes_it_is_not_stored(
+    site: Site, backend: MemoryBackend, tmp_path: Path
+) -> None:
+    node, amid, goes_on = site.create("f"), threading.Event(), threading.Event()
+    site.put(node, b"some")
+
+    def wait(operation: str, path: str) -> None:
+        if operation == "remove":
+            amid.set()
+            assert goes_on.wait(PATIENCE), path
+
+    backend.before = wait
+    removed = site.vfs.unlink(ME, *site.place("f"))
+    assert amid.wait(PATIENCE)
+    with ThreadPoolExecutor(1) as closer:
+        closed = closer.submit(site.close, node)
+        goes_on.set()
+        closed.result(PATIENCE)
+    got(removed)
+    with pytest.raises(FileNotFoundError):
+        backend.stat("f")
+    assert not list((tmp_path / "stage").iterdir())
+
+
+def test_what_the_kernel_forgets_while_somebody_fails_to_remove_it_is_uploaded(
+    site: Site, backend: MemoryBackend, tmp_path: Path
+) -> None:
+    site.put(site.create("f"), b"some")
+    site.die()
+    tried = threading.Event()
+
+    def refuse(operation: str, path: str) -> None:
+        if operation == "put":
+            tried.set()
+            raise unreachable(path, "no answer")
+
+    backend.before = refuse
+    after = Site(backend, tmp_path, resumed=False)
+    assert tried.wait(PATIENCE)
+    node = after.node("f")
+    backend.before = lambda *_: None
+    removal = Refusal(backend)
+    removed = after.vfs.unlink(ME, *after.place("f"))
+    assert removal.asked.wait(PATIENCE)
+    after.vfs.forget([(node, 3)])
+    removal.goes_on.set()
+    with fails(errno.EACCES):
+        got(removed)
+    wait_until(lambda: after.read("f") == b"some")
+    after.die()
+    assert backend.fetch("f", limit=10)[1] == b"some"
 
 
 def test_folders_of_which_names_were_asked_are_not_counted_for_ever(

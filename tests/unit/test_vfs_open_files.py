@@ -17,6 +17,7 @@ from pf_backends.memory.backend import EVERYTHING, LIKE_OBJECTS, MemoryBackend
 from pf_backends.port import Backend
 from pf_fuse.operations import TOP, Changes
 from support.vfs_site import ME, Site, fails, got
+from support.waiting import wait_until
 
 
 @pytest.fixture(params=[EVERYTHING, LIKE_OBJECTS], ids=["folders", "objects"])
@@ -369,8 +370,10 @@ def test_what_is_removed_while_it_waits_to_be_uploaded_stays_removed(site: Site,
     held.set()
     assert removing.wait(10)
     busy.set()
-    got(flushing)
+    assert isinstance(flushing, Future)
+    wait_until(flushing.running)
     go_on.set()
+    flushing.result(10)
     got(removal)
     got(site.vfs.release(node, 0, 1))
     with fails(errno.ENOENT):

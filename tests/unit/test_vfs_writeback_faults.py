@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pf_backends.errors import failure, unreachable
+from pf_backends.errors import unreachable
 from pf_fuse.staging.notes import Notes
 from pf_fuse.staging.renaming import Move
 from pf_fuse.staging.staged import Print
@@ -18,6 +18,7 @@ from pf_fuse.staging.uploading import print_of
 from pf_fuse.vfs import owing, settling
 from pf_fuse.vfs.nodes import Node
 from pf_fuse.vfs.settling import Settling
+from support.refused_removals import Refusal
 from support.vfs_site import ME, PATIENCE, fails, got
 from support.waiting import wait_until
 from support.writeback import Make, Store, owed, processes
@@ -31,22 +32,6 @@ def store() -> Store:
 @pytest.fixture
 def make(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
     yield from processes(store, tmp_path, monkeypatch)
-
-
-class Refusal:
-    """Removing takes until it is told to go on, and fails then."""
-
-    def __init__(self, store: Store) -> None:
-        self.asked, self.goes_on = threading.Event(), threading.Event()
-        self._other = store.before
-        store.before = self._answer
-
-    def _answer(self, operation: str, path: str) -> None:
-        if operation == "remove":
-            self.asked.set()
-            assert self.goes_on.wait(PATIENCE), path
-            raise failure(errno.EACCES, path, "not you")
-        self._other(operation, path)
 
 
 def test_what_could_not_be_removed_is_uploaded_though_it_was_its_turn_amid_that(

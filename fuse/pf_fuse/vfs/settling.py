@@ -46,12 +46,18 @@ class Settling:
         """True if the backend keeps the times at which files were written, exactly."""
         self._aside = aside
         """Where goes what cannot be uploaded."""
+        self._removals: dict[int, Future[None]] = {}
+        """Of files that somebody tries to remove, which may fail."""
 
     def settle(self, node: Node) -> None:
-        """The backend has all that was written to the file so far. Blocks."""
-        with self._lock:
-            settle = self.begun(node)
-        settle()
+        """The backend has all that was written to the file so far, unless it is removed. Blocks."""
+        while True:
+            with self._lock:
+                settle, removal = self.begun(node), self._removals.get(node.id)
+            settle()
+            if removal is None:
+                return
+            removal.result()
 
     def begun(self, node: Node) -> Callable[[], object]:
         """Nobody writes to the file before what is given is called, which is as `settle`. The caller holds the lock."""
@@ -88,11 +94,13 @@ class Settling:
                 self.settle(node)
             except BaseException as error:
                 with self._lock:
+                    if node.id in self._removals:
+                        continue
                     self._keep(node, error, others=node.opens - 1)
                     self._close(node)
                 raise
             with self._lock:
-                if node.opens > 1 or not waits(node):
+                if node.opens > 1 or not (waits(node) or node.id in self._removals):
                     # Not later: of two who close it at once one is the last.
                     self._close(node)
                     return
@@ -111,7 +119,7 @@ class Settling:
             raise
         finally:
             with self._lock:
-                if not node.opens and not going(node):
+                if not node.opens and node.id not in self._removals:
                     self._end(node)
 
     def left(self, node: Node) -> None:
@@ -183,16 +191,22 @@ class Settling:
             yield
             return
         self._bringing.before_it_goes(node)
+        decided = Future[None]()
         with self._lock:
             node.unlinked = True
+            self._removals[node.id] = decided
             upload = uploading(node)
-        if upload:
-            upload.exception()
         try:
+            if upload:
+                upload.exception()
             yield
         except BaseException:
             node.unlinked = False
             raise
+        finally:
+            with self._lock:
+                self._removals.pop(node.id, None)
+            decided.set_result(None)
         with self._lock:
             if node.entry.kind is Kind.FILE:
                 self._quota.take(node.name, -node.entry.size, files=-1)
@@ -201,7 +215,9 @@ class Settling:
 
     def _rested(self, node: Node, until: Future[None]) -> Staged | None:
         while True:
-            self.settle(node)
+            with self._lock:
+                settle = self.begun(node)
+            settle()
             with self.still(node):
                 staged = node.staged
                 if staged is None or node.unlinked:

@@ -120,7 +120,7 @@ class Writing:
     def sync(self, node: int) -> Answer[None]:
         with self._lock:
             known = self._nodes[node]
-            if not waits(known):
+            if not matters(known):
                 return None
         return self._later(self._settling.settle, known)
 
@@ -136,7 +136,7 @@ class Writing:
         """The kernel knows it no more. The caller holds the lock."""
         if matters(node) and self._owing:
             self._owing.owe(node)
-        elif waits(node):
+        elif matters(node):
             self._later(self._settling.changed_by_name, node)
         else:
             self._nodes.end(node)
