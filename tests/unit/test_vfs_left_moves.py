@@ -6,11 +6,12 @@ import errno
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from pf_backends.entries import Page
 from pf_backends.errors import failure, unreachable
 from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
 from pf_fuse.operations import TOP
@@ -36,6 +37,24 @@ class Store(MemoryBackend):
         if operation == "copy":
             self.asked.set()
             assert self.open.wait(PATIENCE), path
+
+
+class SlowLists(Store):
+    """Its lists take long to come, and tell what there was when they were asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.listed, self.told = threading.Event(), threading.Event()
+
+    def _wait(self, operation: str, path: str) -> None:
+        super()._wait("copy" if operation == "make_folder" else operation, path)
+
+    def list(self, folder: str, *, rest: str = "", limit: int = 1000) -> Page:
+        found = super().list(folder, rest=rest, limit=limit)
+        if folder in ("", "new"):
+            self.listed.set()
+            assert self.told.wait(PATIENCE), folder
+        return found
 
 
 @pytest.fixture
@@ -135,6 +154,28 @@ def test_the_request_that_was_cut_off_succeeds_when_it_comes_again(store: Store,
     store.open.set()
     got(asked)
     assert site.names("") == ["e", "other"]
+
+
+@pytest.mark.parametrize("target", ["e", "new/deep/e"])
+def test_a_list_that_was_asked_for_before_the_end_of_it_is_asked_for_again(tmp_path: Path, target: str) -> None:
+    store = SlowLists()
+    store.put("d/0", b"0")
+    store.put("new/f", b"new")
+    Notes(tmp_path / "moves", Move, lambda: "note").write(Move("d", target))
+    site = Site(store, tmp_path)
+    assert store.asked.wait(PATIENCE)
+    listed, _, _ = target.rpartition("e")
+    folder, seen = ("new", ["deep", "f"]) if listed else ("", ["e", "new"])
+    with ThreadPoolExecutor(1) as reader:
+        names = reader.submit(site.names, folder)
+        assert store.listed.wait(PATIENCE)
+        store.open.set()
+        # It waits until all is renamed.
+        assert got(site.vfs.lookup(ME, TOP, b"d")).attributes is None
+        store.told.set()
+        assert names.result(PATIENCE) == seen
+    site.vfs.end()
+    site.die()
 
 
 def test_a_folder_above_is_not_renamed_or_removed_meanwhile(store: Store, tmp_path: Path) -> None:

@@ -204,8 +204,8 @@ class Changing:
                 self._moved(node, above, new_folder, move.target.rpartition("/")[2])
             elif above:
                 self._tree.drop(above, move.source.rpartition("/")[2])
-            if new_folder:
-                self._tree.doubt(new_folder)
+            for side in (move.source, move.target):
+                self._tree.list_anew(parent(side))
             if there := self._tree.at(move.target):
                 # Who listed it meanwhile has seen a part.
                 _forget_lists(there)

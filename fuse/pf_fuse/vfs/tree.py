@@ -87,6 +87,8 @@ class Tree:
         """Folders that had too much to be kept whole, and until when that is taken for true."""
         self._amid: dict[int, set[str]] = {}
         """Of folders that are being listed: names under which something was changed here meanwhile."""
+        self._overtaken = set[int]()
+        """Folders that are being listed, and were changed here meanwhile in more than names can tell."""
         self._asked: dict[int, tuple[float, int]] = {}
         """Since when, and how often, single names of a folder were asked for."""
         self._habits = Habits()
@@ -241,6 +243,16 @@ class Tree:
         if folder.listing:
             folder.listing.until = 0.0
 
+    def list_anew(self, path: str) -> None:
+        """As `doubt`, for the nearest known folder of a path, also if it is being listed. The caller holds the lock."""
+        folder = self.at(path)
+        while folder is None:
+            path = path.rpartition("/")[0]
+            folder = self.at(path)
+        self.doubt(folder)
+        if folder.id in self._amid:
+            self._overtaken.add(folder.id)
+
     def _now_changed(self, folder: Node, name: str) -> float:
         folder.changed = self._monotonic()
         if (amid := self._amid.get(folder.id)) is not None:
@@ -318,6 +330,7 @@ class Tree:
             with self.lock:
                 path, begun, changed = folder.path, self._monotonic(), set[str]()
                 self._amid[folder.id] = changed
+                self._overtaken.discard(folder.id)
             try:
                 entries = self._all(path)
                 if entries is None:
@@ -325,14 +338,14 @@ class Tree:
                     return None
                 with self.lock:
                     listing = self._overlaid(folder, entries, begun + self._freshness.seconds, changed)
-                    if folder.path == path:
+                    if folder.path == path and folder.id not in self._overtaken:
                         folder.listing = listing
                         return listing
             finally:
                 # Not before it was looked at: somebody may change something while this waits for the lock.
                 self._amid.pop(folder.id)
             if attempt == _ATTEMPTS:
-                # It is renamed all the time: what was listed is good for this once.
+                # It is renamed, or changed so, all the time: what was listed is good for this once.
                 listing.until = 0.0
                 return listing
 
