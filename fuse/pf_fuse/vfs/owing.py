@@ -13,20 +13,19 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pf_backends.errors import Unreachable
 from pf_fuse.staging.disk import DiskFailed, of_disk
 from pf_fuse.staging.staged import Staged
+from pf_fuse.vfs.debts import Debt, Debts
 from pf_fuse.vfs.nodes import Node
 from pf_fuse.vfs.sessions import Sessions
-from pf_fuse.vfs.settling import Settling, going, matters, waits
+from pf_fuse.vfs.settling import AT_ONCE, Settling, going, matters, waits
 from pf_fuse.vfs.tree import Tree
 
 logger = logging.getLogger(__name__)
 
-_AT_ONCE = 8
-"""Files that are uploaded."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 """Seconds until a file is tried again for which the backend did not answer."""
 _LOOK = 0.25
@@ -59,23 +58,6 @@ class Owed:
     """Why the last one could not be uploaded; empty: there was none."""
 
 
-@dataclass(slots=True, eq=False)
-class _Debt:
-    """A file that the backend is to have."""
-
-    node: Node
-    since: float
-    size: int
-    pause: float
-    """Seconds until it is tried again, the next time that it fails."""
-    again: bool = False
-    """It was closed once more."""
-    due: float | None = None
-    """When it is tried again; None while somebody tries."""
-    paid: Future[None] = field(default_factory=Future)
-    """The last attempt."""
-
-
 class Owing:
     """All of it. For many threads."""
 
@@ -93,8 +75,8 @@ class Owing:
         self._settling = settling
         self._bounds = bounds
         self._clock = clock
-        self._payers = ThreadPoolExecutor(_AT_ONCE, "pay")
-        self._debts: dict[int, _Debt] = {}
+        self._payers = ThreadPoolExecutor(AT_ONCE, "pay")
+        self._debts = Debts()
         self._refused = 0
         self._why = ""
         self._ended = threading.Event()
@@ -107,7 +89,7 @@ class Owing:
         with self._lock:
             for node in list(self._nodes.all()):
                 # To begin an upload that nobody goes on with would hold up whoever writes to the file.
-                if node.id in self._debts or not may(node):
+                if self._debts.of(node) or not may(node):
                     continue
                 if node.staged and waits(node) and (node.staged.owed or not node.opens):
                     # Only as long as nobody writes to it, it is what the backend may have.
@@ -157,11 +139,13 @@ class Owing:
     def owe(self, node: Node, begun: Callable[[], object] | None = None) -> None:
         """It will be uploaded, or goes on as it was begun. The caller holds the lock."""
         size = node.staged.size if node.staged else 0
-        debt = self._debts.get(node.id)
+        debt = self._debts.of(node)
         if debt:
-            debt.again, debt.size = True, size
+            debt.again = True
+            self._debts.resize(debt, size)
         else:
-            debt = self._debts[node.id] = _Debt(node, self._clock(), size, _FIRST_PAUSE)
+            debt = Debt(node, self._clock(), size, _FIRST_PAUSE)
+            self._debts.add(debt)
             self._submit(debt, begun)
 
     def finish(self) -> None:
@@ -184,31 +168,34 @@ class Owing:
     @property
     def owed(self) -> Owed:
         with self._lock:
-            debts = list(self._debts.values())
-            age = self._clock() - min((debt.since for debt in debts), default=self._clock())
-            return Owed(len(debts), sum(debt.size for debt in debts), age, self._refused, self._why)
+            return Owed(len(self._debts), self._debts.bytes, self._age(), self._refused, self._why)
 
     def _is_full(self, node: Node, staged: Staged) -> bool:
-        others = [debt for debt in self._debts.values() if debt.node is not node]
-        oldest = min((debt.since for debt in self._debts.values()), default=self._clock())
-        size = sum(debt.size for debt in others) + staged.size
+        own = self._debts.of(node)
+        size = self._debts.bytes + staged.size - (own.size if own else 0)
+        others = len(self._debts) - (own is not None)
         bounds = self._bounds
-        return size > bounds.bytes or len(others) >= bounds.files or self._clock() - oldest > bounds.age
+        return size > bounds.bytes or others >= bounds.files or self._age() > bounds.age
+
+    def _age(self) -> float:
+        """Seconds since the oldest was closed. The caller holds the lock."""
+        oldest, now = self._debts.oldest, self._clock()
+        return 0.0 if oldest is None else now - oldest
 
     def _is_tried(self) -> bool:
         """Something is being uploaded, or will be tried again: where that failed by a fault, nobody waits for it."""
         with self._lock:
-            return any(debt.due is not None or not debt.paid.done() for debt in self._debts.values())
+            return any(debt.due is not None or not debt.paid.done() for debt in self._debts)
 
     def _under_way(self) -> list[Future[None]]:
         with self._lock:
-            return [debt.paid for debt in self._debts.values() if not debt.paid.done()]
+            return [debt.paid for debt in self._debts if not debt.paid.done()]
 
-    def _submit(self, debt: _Debt, begun: Callable[[], object] | None = None) -> None:
+    def _submit(self, debt: Debt, begun: Callable[[], object] | None = None) -> None:
         debt.due = None
         debt.paid = self._payers.submit(self._pay, debt, begun)
 
-    def _pay(self, debt: _Debt, begun: Callable[[], object] | None) -> None:
+    def _pay(self, debt: Debt, begun: Callable[[], object] | None) -> None:
         error = None
         try:
             (begun or self._begun(debt.node))()
@@ -220,7 +207,7 @@ class Owing:
             except DiskFailed as failed:
                 self._put_off(debt, failed)
 
-    def _attempted(self, debt: _Debt, error: OSError | None) -> None:
+    def _attempted(self, debt: Debt, error: OSError | None) -> None:
         """What comes after an attempt. The caller holds the lock."""
         node = debt.node
         if going(node) or isinstance(error, Unreachable | TimeoutError | DiskFailed):
@@ -236,11 +223,12 @@ class Owing:
             return
         if not node.opens and not waits(node):
             self._settling.ended(node)
-        del self._debts[node.id]
+        self._debts.remove(debt)
 
-    def _go_on(self, debt: _Debt) -> None:
+    def _go_on(self, debt: Debt) -> None:
         """Something else is to be uploaded now."""
-        debt.again, debt.since, debt.pause = False, self._clock(), _FIRST_PAUSE
+        debt.again, debt.pause = False, _FIRST_PAUSE
+        self._debts.begin_anew(debt, self._clock())
         self._submit(debt)
 
     def _begun(self, node: Node) -> Callable[[], object]:
@@ -256,7 +244,7 @@ class Owing:
                     raise
             return self._settling.begun(node)
 
-    def _put_off(self, debt: _Debt, error: OSError | None) -> None:
+    def _put_off(self, debt: Debt, error: OSError | None) -> None:
         """The caller holds the lock. No error: somebody tries to remove it."""
         if error:
             logger.warning("not uploaded yet", extra={"path": debt.node.entry.path, "why": str(error)})
@@ -268,6 +256,6 @@ class Owing:
         while not self._ended.wait(_LOOK):
             now = self._clock()
             with self._lock:
-                for debt in self._debts.values():
+                for debt in self._debts:
                     if debt.due is not None and debt.due <= now and not self._ended.is_set():
                         self._submit(debt)

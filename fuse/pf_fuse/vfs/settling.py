@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +24,8 @@ from pf_fuse.vfs.tree import Tree
 
 logger = logging.getLogger(__name__)
 
+AT_ONCE = 8
+"""Files that are uploaded where nobody waits for a certain one."""
 _MAYBE = 4
 """Uploads of a file of which the backend has not said what became of them, that are remembered."""
 
@@ -149,14 +151,10 @@ class Settling:
         """The backend has all that was written; fails with the first thing that it does not take. Blocks."""
         with self._lock:
             waiting = [node for node in self._nodes.all() if waits(node)]
-        failures = list[OSError]()
-        for node in waiting:
-            try:
-                self.settle(node)
-            except OSError as error:
-                failures.append(error)
-        if failures:
-            raise failures[0]
+        with ThreadPoolExecutor(AT_ONCE, "settle") as settlers:
+            settling = [settlers.submit(self.settle, node) for node in waiting]
+        for each in settling:
+            each.result()
 
     @contextmanager
     def still(self, node: Node) -> Iterator[Node]:
