@@ -13,9 +13,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import IO, Any
@@ -105,12 +106,23 @@ def own_pages(environ: Mapping[str, str]) -> Path:
     return _own(environ) / "pages"
 
 
-def start(settings: Mapping[str, Any], environ: Mapping[str, str], *, patience: float | None = None) -> None:
+Begin = Callable[[Sequence[int]], None]
+"""Begins a process of `PROGRAM` that outlives the caller: what it is told, what it says, and its complaints."""
+
+
+def start(
+    settings: Mapping[str, Any],
+    environ: Mapping[str, str],
+    *,
+    patience: float | None = None,
+    begin: Begin | None = None,
+) -> None:
     """Starts a mount that outlives the caller, and returns when it can be used; CannotMount if that fails.
 
-    It gets this environment. With `patience` it fails after so many seconds; the mount may be there later all the same.
+    It gets this environment, unless something else is to `begin` it. With `patience` it fails after so many seconds;
+    the mount may be there later all the same.
     """
-    program = _program()
+    begin = begin or partial(_spawn, program(), environ)
     state = Path(settings["state"])
     state.mkdir(mode=0o700, parents=True, exist_ok=True)
     make_folders(settings)
@@ -120,7 +132,7 @@ def start(settings: Mapping[str, Any], environ: Mapping[str, str], *, patience: 
     reader, writer = os.pipe2(os.O_CLOEXEC)
     with os.fdopen(reader, "rb") as said, log.open("wb") as errors, _in_memory(json.dumps(settings).encode()) as told:
         try:
-            _spawn(program, environ, (told, writer, errors.fileno()))
+            begin((told, writer, errors.fileno()))
         finally:
             os.close(writer)
         if not _is_heard(said, patience):
@@ -138,7 +150,7 @@ def make_folders(source: Mapping[str, Any]) -> None:
 def run_errand(name: str, told: Mapping[str, Any]) -> Generator[Mapping[str, Any], None, None]:
     """Has the program do something, and gives what it tells meanwhile; to close it ends it. CannotMount if it fails."""
     with _in_memory(json.dumps(told).encode()) as asked, tempfile.TemporaryFile() as errors:
-        doing = subprocess.Popen([_program(), name], stdin=asked, stdout=subprocess.PIPE, stderr=errors)
+        doing = subprocess.Popen([program(), name], stdin=asked, stdout=subprocess.PIPE, stderr=errors)
         try:
             with doing.stdout or nullcontext(()) as reports:
                 yield from map(json.loads, reports)
@@ -153,10 +165,10 @@ def run_errand(name: str, told: Mapping[str, Any]) -> Generator[Mapping[str, Any
             raise CannotMount(_last_words(words) if words else f"{PROGRAM} {name} {_end(failed)} before it was done")
 
 
-def _spawn(program: str, environ: Mapping[str, str], streams: Sequence[int]) -> None:
+def _spawn(path: str, environ: Mapping[str, str], streams: Sequence[int]) -> None:
     """A process of its own session, which goes on when the caller's ends, and of which the caller needs not know."""
     actions = [(os.POSIX_SPAWN_DUP2, each, place) for place, each in enumerate(streams)]
-    pid = os.posix_spawn(program, [program, "--background"], environ, file_actions=actions, setsid=True)
+    pid = os.posix_spawn(path, [path, "--background"], environ, file_actions=actions, setsid=True)
     os.waitpid(pid, 0)
 
 
@@ -175,7 +187,7 @@ def _source(source: LocalFolder | RemoteFolder) -> Mapping[str, Any]:
             return {"url": url, "properties": {**properties, **secrets}}
 
 
-def _program() -> str:
+def program() -> str:
     """The program beside this one, or on the path."""
     beside = Path(sys.executable).with_name(PROGRAM)
     found = str(beside) if beside.exists() else shutil.which(PROGRAM)

@@ -2,7 +2,8 @@
 
 It writes `ready` to the standard output when programs can use the mount. `pf-fuse --background` returns at once: it is
 ready, or has failed, when its standard output ends or says so. `pf-fuse carry` is for itself. With the name of an
-errand it does that, and tells how far it is. `pf-fuse stand-by FOLDER` waits until it is told which mount to serve.
+errand it does that, and tells how far it is. `pf-fuse stand-by FOLDER` waits until it is told which mount to serve,
+and `pf-fuse start-mounts` begins one each time it is asked to.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ from pf_fuse.errands import ERRANDS, run
 from pf_fuse.porters.porter import carry
 from pf_fuse.settings import read_settings
 from pf_fuse.standing.program import stand_by
+from pf_fuse.standing.starter import start_mounts
 
 USAGE = f"usage: pf-fuse [--background | {' | '.join(ERRANDS)}] < SETTINGS\n       pf-fuse stand-by FOLDER\n"
-_ARGUMENTS: Sequence[list[str]] = ([], ["--background"], ["carry"], *([name] for name in ERRANDS))
+_OVER_SOCKETS = ("carry", "start-mounts")
+"""What they do, they are told by whoever has begun them."""
+_ARGUMENTS: Sequence[list[str]] = ([], ["--background"], *([name] for name in (*_OVER_SOCKETS, *ERRANDS)))
 
 
 def main() -> int:
@@ -40,10 +44,18 @@ def main() -> int:
     if arguments == ["carry"]:
         carry(socket.socket(fileno=sys.stdin.fileno()))
         return 0
+    if arguments == ["start-mounts"]:
+        start_mounts(socket.socket(fileno=os.dup(sys.stdin.fileno())), lambda: _do(""))
+        return 0
+    return _do(arguments[0] if arguments else "")
+
+
+def _do(errand: str) -> int:
+    """What the standard input says; a mount if it is no errand."""
     told = sys.stdin.buffer.read()
     try:
-        if arguments and arguments[0] in ERRANDS:
-            return run(ERRANDS[arguments[0]], told)
+        if errand in ERRANDS:
+            return run(ERRANDS[errand], told)
         hold(read_settings(told))
     except ValueError as error:
         sys.stderr.write(f"pf-fuse: {error}\n")

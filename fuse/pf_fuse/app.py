@@ -50,13 +50,7 @@ def hold(settings: MountSettings) -> None:
     """Mounts, and keeps the mount until it is taken away; whoever serves it is started again when it dies."""
     settings.state.mkdir(mode=0o700, parents=True, exist_ok=True)
     require_known(settings.state)
-    backend = _opened(settings)
-    try:
-        backend.check()
-        if settings.snapshot:
-            load(backend, settings)
-    finally:
-        backend.close()
+    _look(settings)
     if settings.metrics:
         # Whether it is free is better told now than found in the log.
         listen(parse_address(settings.metrics)).close()
@@ -79,6 +73,19 @@ def hold(settings: MountSettings) -> None:
     keeping.run()
 
 
+def _look(settings: MountSettings) -> None:
+    """Whether what lies there answers. What it can do when it is written to, whoever serves it finds out."""
+    if settings.checked and not settings.snapshot:
+        return
+    backend = _opened(settings, read_only=True)
+    try:
+        backend.check()
+        if settings.snapshot:
+            load(backend, settings)
+    finally:
+        backend.close()
+
+
 def serve(settings: MountSettings) -> None:
     """Serves the mount of the holder that has started this process; returns when it is gone."""
     begun = time.monotonic()
@@ -91,7 +98,7 @@ def serve(settings: MountSettings) -> None:
 
 
 def _serve(settings: MountSettings, held: Held, begun: float) -> None:
-    backend = _opened(settings)
+    backend = _opened(settings, read_only=not settings.writable)
     threading.Thread(target=_find_out, args=(backend,), name="find-out", daemon=True).start()
     # One that ended before it got so far has left what is written down of an earlier mount.
     parts = compose(backend, settings, lambda: secrets.token_hex(8), resumed=held.resumed and held.kept == _KNOWN)
@@ -151,11 +158,11 @@ def _allow_open_files() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def _opened(settings: MountSettings) -> Backend:
+def _opened(settings: MountSettings, *, read_only: bool) -> Backend:
     return opened(
         settings.url,
         settings.properties,
         settings.links,
-        read_only=not settings.writable,
+        read_only=read_only,
         renewal=settings.renewal,
     )

@@ -172,6 +172,8 @@ class MountSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     """Where keys come from when those of `properties` have expired; None: from nowhere."""
     clients: ClientsSettings | None = None
     """Who serves the mount; None: this program does."""
+    checked: bool = False
+    """Whoever begins it has asked just now, and what lies there answers."""
     metrics: str = ""
     """``[HOST:]PORT`` at which Prometheus may ask; empty: nowhere."""
 

@@ -8,7 +8,7 @@ import signal
 import psutil
 import pytest
 
-from support.csi_site import Site, capability
+from support.csi_site import Site, capability, is_starter
 from support.csi_work import CONTENT, working
 from support.stacks import wait_until
 
@@ -74,6 +74,6 @@ def weighed(site: Site) -> tuple[tuple[int, int, int], int]:
     counts = (
         sum(part.num_fds() for part in parts),
         sum(part.num_threads() for part in parts),
-        sum(len(part.children(recursive=True)) for part in parts),
+        sum(not is_starter(child.pid) for part in parts for child in part.children(recursive=True)),
     )
     return counts, sum(part.memory_info().rss for part in parts)

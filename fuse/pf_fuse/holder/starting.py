@@ -23,7 +23,7 @@ def run(command: Sequence[str], socket_path: str) -> int:
     return os.posix_spawnp(command[0], list(command), environment, file_actions=[nothing], setsigdef=_IGNORED)
 
 
-def fork(let_go: Callable[[], None], serve: Callable[[], None]) -> int:
+def fork(let_go: Callable[[], None], serve: Callable[[], object]) -> int:
     """The process, which lets go of what is not its own, serves and ends.
 
     A program would be loaded for half a second of a processor, while programs wait. There must be no other threads.

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import socket
 from collections.abc import Collection, Coroutine
 from contextlib import AsyncExitStack
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from paddleflow.mounting import CannotMount
 from paddleflow.sockets import listening, remove
 from pf_csi.claims import claimed
 from pf_csi.holder import processes
@@ -20,6 +23,7 @@ from pf_csi.holder.pods import PodClients, give
 from pf_csi.holder.processes import Cache, LocalProcesses
 from pf_csi.holder.reaping import adopt_orphans, reap
 from pf_csi.holder.server import HolderServer
+from pf_csi.holder.starter import Starter
 from pf_csi.holder.supervisor import Patience, Supervisor
 from pf_csi.holder.telling import Telling
 from pf_csi.kernel.connections import Connections, open_connections
@@ -41,14 +45,11 @@ _LOOKS = 6
 async def main(settings: HolderSettings, stop: Stop) -> None:
     """Holds mounts until it is told to stop. Those who serve them go on, and the next holder finds them."""
     adopt_orphans()
-    try:
-        listener = listening(settings.socket)
-    except OSError as error:
-        raise CannotStart(f"cannot listen at {settings.socket}: {error.strerror}") from error
     works = list[asyncio.Task[None]]()
     async with AsyncExitStack() as stack:
-        stack.callback(remove, settings.socket)
         stack.enter_context(claimed(settings.mounts, "PF_CSI_HOLDER_MOUNTS"))
+        listener = _listening(settings.socket)
+        stack.callback(remove, settings.socket)
         supervisor = await _supervisor(settings, stack, works)
         stack.callback(supervisor.close)
         # Who asks before all is found that is there waits, and nothing is begun twice.
@@ -60,6 +61,13 @@ async def main(settings: HolderSettings, stop: Stop) -> None:
         _while_it_lives(stack, works, _look_after(supervisor, settings.hanging_seconds / _LOOKS))
         stop.serving = True
         await until_asked(stop, works)
+
+
+def _listening(path: Path) -> socket.socket:
+    try:
+        return listening(path)
+    except OSError as error:
+        raise CannotStart(f"cannot listen at {path}: {error.strerror}") from error
 
 
 def _while_it_lives(stack: AsyncExitStack, works: list[asyncio.Task[None]], work: Coroutine[Any, Any, None]) -> None:
@@ -101,12 +109,22 @@ async def _supervisor(settings: HolderSettings, stack: AsyncExitStack, works: li
     cache = Cache(settings.cache, settings.cache_gib << 30 or None)
     user = settings.clients.user if pods else None
     waiting = processes.Patience(settings.ready_seconds + _MORE, settings.hanging_seconds)
-    keepers = LocalProcesses(folders, cache, waiting, _connections(), user)
+    keepers = LocalProcesses(folders, cache, waiting, _connections(), user, _starter(stack).begin)
     clients = await _pods(settings, folders, keepers, stack, works) if pods else keepers
     patience = Patience(
         settings.ready_seconds, settings.uploaded_seconds, settings.kept_seconds, settings.hanging_seconds
     )
     return Supervisor(clients, lambda key: str(folders.of(key).at), Lanes(), patience)
+
+
+def _starter(stack: AsyncExitStack) -> Starter:
+    starter = Starter(os.environ)
+    try:
+        starter.stand_by()
+    except CannotMount as error:
+        raise CannotStart(error.message) from None
+    stack.callback(starter.close)
+    return starter
 
 
 def _connections() -> Connections | None:

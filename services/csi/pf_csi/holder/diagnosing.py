@@ -20,12 +20,13 @@ def diagnosed(mount: Mapping[str, Any], text: str) -> Refusal:
     return _asked(mount, _PATIENCE) or Refusal(Why.UNREADY, f"{_doing(mount)}: {text}")
 
 
-def check_soon(mount: Mapping[str, Any]) -> None:
-    """Refusal if the storage refuses at once: whoever waits for a pod reads that soon. Its silence says nothing."""
+def check_soon(mount: Mapping[str, Any]) -> bool:
+    """Whether the storage answers, or says nothing. Refusal if it refuses at once: who waits for a pod reads that."""
     begun = time.monotonic()
     refusal = _asked(mount, _SOON)
     if refusal is not None and time.monotonic() - begun < _SOON:
         raise refusal
+    return refusal is None
 
 
 def _asked(mount: Mapping[str, Any], patience: float) -> Refusal | None:

@@ -10,7 +10,7 @@ import logging
 import os
 import time
 from collections.abc import Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +18,7 @@ from typing import Any
 
 from paddleflow.mounted import NotMounted, SlowToAnswer, Unanswered, ask_whoever_serves
 from paddleflow.mountinfo import read_mounts
-from paddleflow.mounting import CannotMount, start
+from paddleflow.mounting import Begin, CannotMount, start
 from pf_csi.holder.diagnosing import check_soon, diagnosed
 from pf_csi.holder.keepers import (
     HOLDER,
@@ -71,7 +71,13 @@ class LocalProcesses:
     """Fulfils `Clients`."""
 
     def __init__(
-        self, folders: Folders, cache: Cache, patience: Patience, connections: Connections | None, user: int | None
+        self,
+        folders: Folders,
+        cache: Cache,
+        patience: Patience,
+        connections: Connections | None,
+        user: int | None,
+        begin: Begin,
     ) -> None:
         """`connections`: None where the kernel does not show them."""
         self._folders = folders
@@ -81,6 +87,8 @@ class LocalProcesses:
         self._user = user
         """Of clients that come by themselves; None: processes that are begun here serve what they keep."""
 
+        self._begin = begin
+
     def begin(self, key: str, mount: Mapping[str, Any]) -> Keeper:
         folder = self._folders.of(key)
         folder.make()
@@ -89,10 +97,11 @@ class LocalProcesses:
         if keeper is not None:
             # Two must not keep one mount.
             return keeper
+        checked = False
         if not self._goes_on(folder):
             take_off(folder.at)
-            check_soon(mount)
-        return self._started(folder, mount)
+            checked = check_soon(mount)
+        return self._started(folder, mount, checked=checked)
 
     def found(self, key: str) -> Keeper | None:
         return keeper_of(self._folders.of(key))
@@ -201,9 +210,10 @@ class LocalProcesses:
     def known(self) -> Mapping[str, Mapping[str, Any] | None]:
         return {key: self._folders.of(key).remembered() for key in self._folders.all()}
 
-    def _started(self, folder: KeyFolder, mount: Mapping[str, Any]) -> Keeper:
+    def _started(self, folder: KeyFolder, mount: Mapping[str, Any], *, checked: bool) -> Keeper:
         """One that takes up a mount which is served says nothing, but can be seen."""
-        started = apart(partial(start, self._kept_with(folder, mount), os.environ, patience=self.patience.ready))
+        told = {**self._kept_with(folder, mount), "checked": checked}
+        started = apart(partial(start, told, os.environ, patience=self.patience.ready, begin=self._begin))
         if (keeper := _seen(folder, started)) is not None:
             return keeper
         try:
@@ -211,6 +221,9 @@ class LocalProcesses:
         except CannotMount as problem:
             kill(processes_of(folder))
             raise diagnosed(mount, problem.message) from None
+        except OSError:
+            kill(processes_of(folder))
+            raise
         keeper = keeper_of(folder)
         if keeper is None:
             raise diagnosed(mount, "whoever serves the mount ended at once")
@@ -244,7 +257,7 @@ def _seen(folder: KeyFolder, started: Future[None]) -> Keeper | None:
         keeper = keeper_of(folder) if there else None
         if keeper is not None:
             return keeper
-        time.sleep(_LOOK)
+        wait([started], _LOOK)
     return None
 
 
