@@ -111,7 +111,7 @@ def kill_part(driver: Driver, role: str) -> None:
         assert len(before) == 1
         kill(machine, before)
         wait_until(lambda: serves(machine, role, before), PATIENCE, pause=0.1)
-    for each in ("--background", "stand-by") if RUN == "pods" else ("--background",):
+    for each in ("start-mounts", "stand-by") if RUN == "pods" else ("start-mounts",):
         wait_until(lambda each=each: has_device(machine, "pf-fuse", each), PATIENCE, pause=0.1)  # type: ignore[misc]
 
 
