@@ -158,6 +158,7 @@ class Site:
         writeback: Bounds | None = None,
     ) -> None:
         names = count()
+        self.kernel = PlainKernel()
         self.workers = ThreadPoolExecutor(workers)
         senders = ThreadPoolExecutor(4)
         new_name = lambda: f"{os.getpid()}-{id(self)}-{next(names)}"  # noqa: E731
@@ -165,12 +166,10 @@ class Site:
         self.nodes = Nodes(Journal(folder / "nodes", lasting=writeback is not None), stage, resumed=resumed)
         self.tree = Tree(backend, self.nodes, freshness or Freshness(), clock or (lambda: 0.0))
         contents = Straight(backend, ThreadPoolExecutor(2))
-        sessions = Sessions(self.nodes, contents)
-        quota = quota or Quota(Limits())
+        sessions, quota = Sessions(self.nodes, contents), quota or Quota(Limits())
         self.counter = Counter(backend, self.tree, quota)
-        looking = Looking(
-            self.tree, self.workers, LOOK, contents, lambda: quota.space(backend.space()), lambda: self.kernel.zero_open
-        )
+        space = lambda: quota.space(backend.space())  # noqa: E731
+        looking = Looking(self.tree, self.workers, LOOK, contents, space, lambda: self.kernel.zero_open)
         reading = Reading(self.tree, sessions, contents, self.workers)
         uploader = Uploader(backend, Notes(folder / "uploads", Upload, new_name), senders)
         renamer = Renamer(backend, Notes(folder / "moves", Move, new_name), senders)
@@ -194,7 +193,6 @@ class Site:
         extras = Extras(backend, self.tree, keeping, writing.settle if writing else lambda _: None, self.workers)
         vfs = Vfs(looking, reading, sessions, extras, writing, changing, lambda: None)
         self.vfs = patient(vfs, self.tree, changing)
-        self.kernel = PlainKernel()
         self.vfs.begin(self.kernel)
 
     def die(self) -> None:
