@@ -19,9 +19,6 @@ _PATIENCE = 30.0
 _AGAIN = 10.0
 """Seconds until it is asked once more: where something is forbidden, new keys are no help."""
 
-_FINAL = frozenset(("NotFound", "PermissionDenied"))
-"""Problems that no other attempt solves: the filesystem is gone, or another's."""
-
 log = logging.getLogger(__name__)
 
 
@@ -37,6 +34,8 @@ class _Told(msgspec.Struct, frozen=True):
     problem: str = ""
     message: str = ""
     """Of the problem; it holds no secrets."""
+    final: bool = False
+    """No other attempt solves it: the filesystem is gone, or is another's."""
 
 
 class Renewals:
@@ -76,7 +75,7 @@ class Renewals:
         source = told.answer
         if source is None:
             _log_refusal(f"{told.problem}: {told.message}")
-            return {} if told.problem in _FINAL else None
+            return {} if told.final else None
         log.info("the store says that the keys have expired; they were asked for anew")
         places = {"": source.properties} | {link.path: link.properties for link in source.links}
         return {path: keys_of(properties) for path, properties in places.items()}

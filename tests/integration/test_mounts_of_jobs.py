@@ -93,7 +93,7 @@ async def test_keys_that_have_expired_are_replaced(seaweed_server: S3Server, tmp
             told = {"socket": str(data / "renewals/socket"), "mount": mounted.parent.name}
             stranger = await asyncio.create_subprocess_exec(*COMMAND, stdin=PIPE, stdout=PIPE)
             answer, _ = await stranger.communicate(json.dumps(told).encode())
-            assert json.loads(answer)["problem"] == "PermissionDenied"
+            assert json.loads(answer)["problem"] == "PermissionError"
         log = (mounted.parent / "state" / "log").read_text()
         assert proxy.always is None
         assert OTHER_KEYS.secret not in log

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -11,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from paddleflow.direct.describing import COMMAND, Asks, renewal
 from paddleflow.direct.filesystem import PaddleFlowFileSystem
 from paddleflow.mounting import MountOptions
 from support import fuse_mounts
@@ -70,7 +73,12 @@ def test_who_reads_and_writes_notices_nothing(seaweed_server: S3Server, proxy: F
 
 def test_where_nobody_tells_keys_there_is_an_error(seaweed_server: S3Server, proxy: FaultProxy, tmp_path: Path) -> None:
     with new_mount() as mount:
-        begin(mount, replace(seaweed_server, port=proxy.port), tmp_path, {"problem": "NotFound", "message": "gone"})
+        begin(
+            mount,
+            replace(seaweed_server, port=proxy.port),
+            tmp_path,
+            {"problem": "NotFound", "message": "gone", "final": True},
+        )
         proxy.always = EXPIRED
         proxy.next()
         with pytest.raises(OSError, match=r"Invalid|Permission"):
@@ -137,3 +145,15 @@ def test_a_program_without_a_mount_asks_the_service_too(line: CommandLine, proxy
     assert fs.info("data/file")["size"] == 5
     assert fs.cat_file("data/file") == b"hello"
     fs.close()
+
+
+async def test_who_asks_for_keys_of_what_is_gone_is_told_that_it_is_for_good(line: CommandLine) -> None:
+    def told(name: str) -> Mapping[str, Any]:
+        question = json.dumps(renewal(Asks(str(line.config), name))["told"])
+        done = subprocess.run(COMMAND, input=question, capture_output=True, text=True, check=True)
+        answer: Mapping[str, Any] = json.loads(done.stdout)
+        return answer
+
+    assert (await asyncio.to_thread(told, "data"))["answer"]
+    gone = await asyncio.to_thread(told, "gone")
+    assert (gone["problem"], gone["final"]) == ("FilesystemNotFound", True)

@@ -62,9 +62,8 @@ def test_the_old_keys_stay_while_nobody_answers(teller: Teller, problem: str) ->
     assert teller.renewals.keys("", OLD) == NEW
 
 
-@pytest.mark.parametrize("problem", ["NotFound", "PermissionDenied"])
-def test_there_are_no_keys_any_more_for_who_is_refused_them(teller: Teller, problem: str) -> None:
-    teller.tells({"problem": problem, "message": "gone"})
+def test_there_are_no_keys_any_more_for_who_is_refused_them_for_good(teller: Teller) -> None:
+    teller.tells({"problem": "FilesystemNotFound", "message": "gone", "final": True})
     assert teller.renewals.keys("", OLD) is None
     teller.tells_keys(NEW)
     assert teller.renewals.keys("", OLD) == NEW

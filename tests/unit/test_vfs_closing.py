@@ -110,6 +110,20 @@ def test_what_is_closed_while_somebody_fails_to_remove_it_is_uploaded(
     assert site.read("f") == b"some"
 
 
+def test_all_is_stored_only_when_what_somebody_fails_to_remove_is(site: Site, backend: MemoryBackend) -> None:
+    site.put(site.create("f"), b"some")
+    removal = Refusal(backend)
+    removed = site.vfs.unlink(ME, *site.place("f"))
+    assert removal.asked.wait(PATIENCE)
+    with ThreadPoolExecutor(1) as finisher:
+        finished = finisher.submit(site.vfs.sync)
+        removal.goes_on.set()
+        finished.result(PATIENCE)
+    with fails(errno.EACCES):
+        got(removed)
+    assert backend.fetch("f", limit=10)[1] == b"some"
+
+
 def test_what_is_closed_while_somebody_removes_it_is_not_stored(
     site: Site, backend: MemoryBackend, tmp_path: Path
 ) -> None:

@@ -67,6 +67,19 @@ def test_rights_that_are_given_to_a_file_while_it_is_only_written_go_with_the_ne
     assert backend.stat("f").mode == left
 
 
+class WillingKernel(PlainKernel):
+    """It reads by itself whatever it is given."""
+
+    def register(self, descriptor: int) -> int:
+        return 7
+
+
+def now_whole(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are here as a whole from now on, and the kernel takes them."""
+    monkeypatch.setattr(StraightContent, "whole", lambda _: 0)
+    site.vfs.begin(WillingKernel(passthrough=True))
+
+
 def test_who_opens_what_is_open_since_another_process_served_gets_it_the_same_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,9 +92,8 @@ def test_who_opens_what_is_open_since_another_process_served_gets_it_the_same_wa
     both, _ = got(site.vfs.create(ME, TOP, b"both", 0o644, os.O_RDWR))
     only, _ = got(site.vfs.create(ME, TOP, b"only", 0o644, os.O_WRONLY))
     site.die()
-    monkeypatch.setattr(StraightContent, "whole", lambda _: 0)
     after = Site(backend, tmp_path)
-    after.vfs.begin(PlainKernel(passthrough=True))
+    now_whole(after, monkeypatch)
     assert after.read("read") == b"content"
     again = after.opened("read", os.O_RDONLY)
     assert Reach.DIRECT in again.reach
@@ -89,4 +101,26 @@ def test_who_opens_what_is_open_since_another_process_served_gets_it_the_same_wa
     for known, flags, past in ((both, os.O_WRONLY, Reach.NOTHING), (only, os.O_RDWR, Reach.DIRECT)):
         assert known.attributes
         assert got(after.vfs.open(ME, known.attributes.node, flags)).reach & Reach.DIRECT == past
+    after.die()
+
+
+@pytest.mark.parametrize("size", [100, 2 << 20])
+def test_the_kernel_reads_by_itself_what_was_closed_when_another_process_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    backend = MemoryBackend()
+    backend.put("file", bytes(size))
+    site = Site(backend, tmp_path)
+    site.vfs.begin(PlainKernel(passthrough=True))
+    site.close(site.open("file"))
+    now_whole(site, monkeypatch)
+    opened = site.opened("file", os.O_RDONLY)
+    assert opened.backing
+    site.close(site.node("file"))
+    site.die()
+    after = Site(backend, tmp_path)
+    now_whole(after, monkeypatch)
+    again = after.opened("file", os.O_RDONLY)
+    assert again.backing
+    assert Reach.DIRECT not in again.reach
     after.die()

@@ -144,6 +144,9 @@ class Caller:
         if fresh and unseen:
             # With a body it does.
             self.call(ask._replace(method="GET", headers={"range": "bytes=0-0"}, allowed=(404, 416)), attempts)
+            if self._keys is not keys:
+                attempts.again(self._place(ask), why)
+                return
         elif fresh:
             raise unreachable(self._place(ask), f"{why} (other keys are not told yet)")
         raise found

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from paddleflow.mounting import MountOptions, source_of
-from paddleflow.problems import Problem, Unavailable, tree
+from paddleflow.problems import NotFound, PermissionDenied, Problem, Unavailable, tree
 
 COMMAND = (sys.executable, "-P", "-m", "paddleflow.direct.describing")
 """A program may stand in a folder of data, whose files are no modules."""
@@ -60,7 +60,8 @@ def main() -> None:
     try:
         answer = {"answer": _answer(question)}
     except Problem as problem:
-        answer = {"problem": type(problem).__name__, "message": problem.message}
+        final = isinstance(problem, NotFound | PermissionDenied)
+        answer = {"problem": type(problem).__name__, "message": problem.message, "final": final}
     json.dump(answer, sys.stdout)
 
 

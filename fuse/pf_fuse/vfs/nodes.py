@@ -162,7 +162,9 @@ class Nodes:
     def back(self, node: Node, backing: int) -> None:
         """From now on the kernel reads this version by itself, or with 0 does so no more."""
         node.backing = backing
-        self._note(node, _opened(node), Backed(node.id, backing))
+        node.past = node.past and not backing
+        open_ = node.opens or backing
+        self._note(node, Backed(node.id, backing), _opened(node) if open_ else Closed(node.id))
         self.clear(node)
 
     def forget(self, id_: int, times: int) -> Node | None:

@@ -150,7 +150,7 @@ class Settling:
     def finish(self) -> None:
         """The backend has all that was written; fails with the first thing that it does not take. Blocks."""
         with self._lock:
-            waiting = [node for node in self._nodes.all() if waits(node)]
+            waiting = [node for node in self._nodes.all() if matters(node)]
         with ThreadPoolExecutor(AT_ONCE, "settle") as settlers:
             settling = [settlers.submit(self.settle, node) for node in waiting]
         for each in settling:

@@ -63,7 +63,8 @@ class Renewing:
             answer = {"answer": await self._found(name, asker)}
         except (Problem, OSError, ValueError) as problem:
             logger.warning("a mount is told no keys", extra={"mount": name, "why": str(problem)})
-            answer = {"problem": type(problem).__name__, "message": str(problem)}
+            final = isinstance(problem, NotFound | PermissionDenied)
+            answer = {"problem": type(problem).__name__, "message": str(problem), "final": final}
         with suppress(OSError):
             writer.write(json.dumps(answer).encode())
             await writer.drain()
@@ -73,10 +74,10 @@ class Renewing:
         folder = next((each for each in folders_in(self._mounts) if each.name == name), None)
         about = folder.about() if folder else None
         if folder is None or about is None or self._reports is None:
-            raise NotFound("there is no such mount here")
+            raise FileNotFoundError("there is no such mount here")
         # Replicas may be processes of the same user, and know names of mounts.
         if not descends(asker, await apart(lambda: processes_of(folder.state))):
-            raise PermissionDenied("only whoever serves a mount is told its keys")
+            raise PermissionError("only whoever serves a mount is told its keys")
         return opening_of(await self._reports.now(about))
 
 
