@@ -16,7 +16,7 @@ BLOCK = 4096
 CHECKED_AT_ONCE = 8 * PAGE
 UNSET = -1
 RECALLED_AT_ONCE = 1 << 20
-"""Bytes that the kernel is asked for at once when they go nowhere."""
+"""Bytes that are read at once when nobody wants them yet."""
 IDLE_SHARE = 4
 """Of the memory that nobody uses, a large file that was read may take one part in so many."""
 TOUCHED = 1_000_000_000
@@ -160,13 +160,14 @@ class CachedFile:
         """Has the kernel read what was written past its memory, while much of that lies idle.
 
         Who has read a file reads it again before long. The kernel keeps what is read in its order in large pieces, and
-        what it is told will be needed page by page, which is then read at half the speed.
+        what it is told will be needed page by page, which is then read at half the speed. It is copied for nobody, as a
+        virtual machine may get memory from its host only when a processor touches it.
         """
         if self._stored and self._folder and self.size >= LARGE and self.size <= _idle_memory() // IDLE_SHARE:
-            with self._folder.blamed(), open(os.devnull, "wb") as nowhere:
-                place = 0
-                while sent := os.sendfile(nowhere.fileno(), self._stored.descriptor, place, RECALLED_AT_ONCE):
-                    place += sent
+            into, place = [bytearray(RECALLED_AT_ONCE)], 0
+            with self._folder.blamed():
+                while got := os.preadv(self._stored.descriptor, into, place):
+                    place += got
 
     def rest(self) -> None:
         """Nobody has it open, and nobody reads it without asking."""
