@@ -82,7 +82,7 @@ def test_row_3_the_driver_is_restarted_and_nobody_notices(own_csi: Site, target:
         for number in range(3):
             own_csi.kill(role) if number % 2 else own_csi.stop(role)
             own_csi.start(role)
-    own_csi.publish(target)
+    until_done(lambda: own_csi.publish(target))
     assert len(own_csi.mounted().layers(str(target))) == 1
     own_csi.unpublish(target)
     wait_until(lambda: not own_csi.clients())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,7 +13,9 @@ import psutil
 import pytest
 
 from pf_csi.holder.starter import Starter
+from pf_fuse.standing.starter import start_mounts
 from support.csi_site import Site, capability, is_starter, new_site
+from support.mounts import children
 from support.waiting import wait_until
 
 LOADING = 0.25
@@ -123,3 +126,38 @@ def test_it_ends_with_whoever_has_begun_it_and_mounts_go_on(site: Site) -> None:
     site.start("holder")
     site.unpublish(target)
     wait_until(lambda: not site.clients())
+
+
+def test_an_order_of_somebody_who_is_gone_is_not_carried_out(tmp_path: Path) -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    begun = tmp_path / "begun"
+    with ours, (tmp_path / "log").open("wb") as log:
+        socket.send_fds(ours, [b"m"], [log.fileno()] * 3)
+    with theirs:
+        if not (child := os.fork()):
+            with suppress(BaseException):
+                start_mounts(theirs, begun.touch)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+    assert not begun.exists()
+
+
+def test_a_client_goes_on_where_its_next_keeper_cannot_be_begun(site: Site) -> None:
+    (site.data / "file").write_text("text")
+    target = site.target("pod-1")
+    site.publish(target)
+    keeper = site.keeper()
+    (client,) = children(keeper)
+    (about,) = site.mounts.glob("*/state/about")
+    with (target / "file").open() as opened:
+        kept = about.read_bytes()
+        about.unlink()
+        about.mkdir()
+        os.kill(keeper, signal.SIGKILL)
+        wait_until(lambda: "about" in site.log("holder"))
+        assert client in site.clients()
+        about.rmdir()
+        about.write_bytes(kept)
+        wait_until(lambda: site.keeper() not in (0, keeper))
+        assert opened.read() == "text"
+    assert client in site.clients()

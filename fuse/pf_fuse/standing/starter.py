@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
+import select
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -28,11 +29,18 @@ def start_mounts(line: socket.socket, mount: Callable[[], object]) -> None:
     gc.freeze()
     while True:
         order, streams, _, _ = socket.recv_fds(line, 1, STREAMS)
-        if not order:
+        if not order or _is_left(line):
             return
         _begin(line, streams, mount)
         with suppress(BrokenPipeError):
             line.send(order)
+
+
+def _is_left(line: socket.socket) -> bool:
+    """True if whoever gave the order is gone: another may have begun the mount meanwhile."""
+    looking = select.poll()
+    looking.register(line, select.POLLHUP)
+    return bool(looking.poll(0))
 
 
 def _begin(line: socket.socket, streams: Sequence[int], mount: Callable[[], object]) -> None:

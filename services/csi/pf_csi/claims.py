@@ -17,9 +17,14 @@ def claimed(folder: Path, setting: str) -> Iterator[None]:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _claim(folder, descriptor, setting)
         yield
-    except BlockingIOError:
-        raise CannotStart(f"another process has {folder} already: end it, or set {setting} to another folder") from None
     finally:
         os.close(descriptor)
+
+
+def _claim(folder: Path, descriptor: int, setting: str) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise CannotStart(f"another process has {folder} already: end it, or set {setting} to another folder") from None

@@ -50,7 +50,9 @@ async def main(settings: HolderSettings, stop: Stop) -> None:
         stack.enter_context(claimed(settings.mounts, "PF_CSI_HOLDER_MOUNTS"))
         listener = _listening(settings.socket)
         stack.callback(remove, settings.socket)
-        supervisor = await _supervisor(settings, stack, works)
+        starter = Starter(os.environ, settings.ready_seconds)
+        stack.callback(starter.close)
+        supervisor = await _supervisor(settings, starter, stack, works)
         stack.callback(supervisor.close)
         # Who asks before all is found that is there waits, and nothing is begun twice.
         await supervisor.find()
@@ -59,6 +61,7 @@ async def main(settings: HolderSettings, stop: Stop) -> None:
         _while_it_lives(stack, works, reap())
         _while_it_lives(stack, works, _refresh(supervisor, settings.sizes_seconds))
         _while_it_lives(stack, works, _look_after(supervisor, settings.hanging_seconds / _LOOKS))
+        _stand_by(starter)
         stop.serving = True
         await until_asked(stop, works)
 
@@ -103,13 +106,15 @@ async def _look_after(supervisor: Supervisor, every: float) -> None:
 PROGRAM = Program("csi holder", VERSION, "PF_CSI_HOLDER", HolderSettings, main)
 
 
-async def _supervisor(settings: HolderSettings, stack: AsyncExitStack, works: list[asyncio.Task[None]]) -> Supervisor:
+async def _supervisor(
+    settings: HolderSettings, starter: Starter, stack: AsyncExitStack, works: list[asyncio.Task[None]]
+) -> Supervisor:
     pods = settings.clients.run is Run.PODS
     folders = Folders(settings.mounts, settings.secrets, settings.clients.states if pods else None)
     cache = Cache(settings.cache, settings.cache_gib << 30 or None)
     user = settings.clients.user if pods else None
     waiting = processes.Patience(settings.ready_seconds + _MORE, settings.hanging_seconds)
-    keepers = LocalProcesses(folders, cache, waiting, _connections(), user, _starter(stack).begin)
+    keepers = LocalProcesses(folders, cache, waiting, _connections(), user, starter.begin)
     clients = await _pods(settings, folders, keepers, stack, works) if pods else keepers
     patience = Patience(
         settings.ready_seconds, settings.uploaded_seconds, settings.kept_seconds, settings.hanging_seconds
@@ -117,14 +122,14 @@ async def _supervisor(settings: HolderSettings, stack: AsyncExitStack, works: li
     return Supervisor(clients, lambda key: str(folders.of(key).at), Lanes(), patience)
 
 
-def _starter(stack: AsyncExitStack) -> Starter:
-    starter = Starter(os.environ)
+def _stand_by(starter: Starter) -> None:
+    """Whoever begins mounts loads what they need before the first is asked for."""
     try:
         starter.stand_by()
     except CannotMount as error:
         raise CannotStart(error.message) from None
-    stack.callback(starter.close)
-    return starter
+    except OSError as failure:
+        logger.warning("nobody stands by to begin mounts; the first one waits for him", extra={"why": str(failure)})
 
 
 def _connections() -> Connections | None:

@@ -51,7 +51,8 @@ def keeper_of(folder: KeyFolder) -> Keeper | None:
             with address(folder.served / HOLDER) as short:
                 probe.connect(short)
             return _keeper(peer_of(probe).process)
-        except TimeoutError:
+        except (TimeoutError, BlockingIOError):
+            # As many wait for it as may.
             return _keeper(*_eldest(folder))
         except OSError:
             return None

@@ -97,8 +97,9 @@ class LocalProcesses:
         if keeper is not None:
             # Two must not keep one mount.
             return keeper
-        checked = False
-        if not self._goes_on(folder):
+        # Who goes on with a mount that is served needs no storage for it.
+        checked = self._goes_on(folder)
+        if not checked:
             take_off(folder.at)
             checked = check_soon(mount)
         return self._started(folder, mount, checked=checked)
@@ -211,7 +212,11 @@ class LocalProcesses:
         return {key: self._folders.of(key).remembered() for key in self._folders.all()}
 
     def _started(self, folder: KeyFolder, mount: Mapping[str, Any], *, checked: bool) -> Keeper:
-        """One that takes up a mount which is served says nothing, but can be seen."""
+        """One that takes up a mount which is served says nothing, but can be seen.
+
+        If it fails, whoever serves goes on, and is handed to the next.
+        """
+        before = set(processes_of(folder))
         told = {**self._kept_with(folder, mount), "checked": checked}
         started = apart(partial(start, told, os.environ, patience=self.patience.ready, begin=self._begin))
         if (keeper := _seen(folder, started)) is not None:
@@ -219,10 +224,10 @@ class LocalProcesses:
         try:
             started.result()
         except CannotMount as problem:
-            kill(processes_of(folder))
+            kill(set(processes_of(folder)) - before)
             raise diagnosed(mount, problem.message) from None
         except OSError:
-            kill(processes_of(folder))
+            kill(set(processes_of(folder)) - before)
             raise
         keeper = keeper_of(folder)
         if keeper is None:

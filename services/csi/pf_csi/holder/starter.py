@@ -6,20 +6,20 @@ import errno
 import os
 import socket
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from threading import Lock
 
 from paddleflow.mounting import program
 from pf_csi.holder.keepers import kill
 
 _ORDER = b"m"
-_PATIENCE = 30.0
-"""Seconds; it may have to be loaded first, on a machine that is busy."""
 
 
 class Starter:
     """For any thread. If the process is gone there is another one as soon as a mount is begun."""
 
-    def __init__(self, environ: Mapping[str, str], patience: float = _PATIENCE) -> None:
+    def __init__(self, environ: Mapping[str, str], patience: float) -> None:
+        """`patience`: seconds for one mount; all may have to be loaded first, on a machine that is busy."""
         self._environ = environ
         self._patience = patience
         self._guard = Lock()
@@ -42,7 +42,10 @@ class Starter:
                 )
 
     def close(self) -> None:
-        """It ends, and the mounts go on."""
+        """It ends, and the mounts go on. One that is being begun fails, so that nobody waits for it."""
+        if (line := self._line) is not None:
+            with suppress(OSError):
+                line.shutdown(socket.SHUT_RDWR)
         with self._guard:
             self._close()
 
