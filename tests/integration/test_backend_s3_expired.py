@@ -93,3 +93,17 @@ def test_who_calls_as_nobody_has_no_keys_that_expire() -> None:
             with pytest.raises(PermissionError):
                 backend.stat("a")
     assert set(callers) == {""}
+
+
+def test_keys_that_expire_while_it_is_tried_what_a_store_checks_are_renewed() -> None:
+    checked: list[str | None] = []
+
+    def store(asked: Asked) -> Told:
+        if "x-amz-checksum-crc32" not in asked.headers:
+            return Told(body=b"<ListBucketResult/>")
+        checked.append(asked.headers.get("x-amz-security-token"))
+        return error("ExpiredToken", 400) if checked[-1] != NEW.token else error("InvalidArgument", 400)
+
+    with scripted(store, renew=lambda: NEW, keys=OLD) as backend:
+        backend.check()
+    assert checked == [OLD.token, NEW.token]

@@ -242,13 +242,17 @@ def test_a_mount_whose_porters_are_killed_reads_right(source: SourceSettings, ba
         mount.begin(source.url, source.properties, MountOptions(more={"porters": 2}))
         killing = threads.submit(kill)
         until = time.monotonic() + 2 * PATIENCE
-        while killed < 3 and time.monotonic() < until:
-            folder = f"d{time.monotonic_ns()}"
-            bodies = {f"{folder}/{number}": os.urandom(20_000 + number) for number in range(150)}
-            list(threads.map(backend.put, bodies, bodies.values()))
-            found = threads.map(lambda name: (mount.place / name).read_bytes(), bodies)
-            assert [name for name, body in zip(bodies, found, strict=True) if body != bodies[name]] == []
-        done.set()
+        try:
+            while killed < 3 and time.monotonic() < until:
+                folder = f"d{time.monotonic_ns()}"
+                bodies = {f"{folder}/{number}": os.urandom(20_000 + number) for number in range(150)}
+                list(threads.map(backend.put, bodies, bodies.values()))
+                # What others store is seen within a second.
+                wait_until((mount.place / folder).is_dir)
+                found = threads.map(lambda name: (mount.place / name).read_bytes(), bodies)
+                assert [name for name, body in zip(bodies, found, strict=True) if body != bodies[name]] == []
+        finally:
+            done.set()
         killing.result()
         mount.end()
     assert killed >= 3

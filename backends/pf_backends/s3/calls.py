@@ -99,7 +99,7 @@ class Caller:
             except Unreachable as error:
                 attempts.again(self._place(ask), self._why(ask, error))
                 continue
-            if answer.successful or answer.status in ask.allowed:
+            if answer.successful or (answer.status in ask.allowed and code_of(answer) not in EXPIRED):
                 return answer
             self._judge(ask, answer, keys, attempts)
 

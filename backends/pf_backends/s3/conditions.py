@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from pf_backends.entries import Condition
+from pf_backends.errors import Unreachable
 from pf_backends.s3.calls import Ask, Caller
 from pf_backends.s3.documents import document, to_complete
 from pf_backends.s3.keys import PROBE, Keys, etag_of
@@ -77,9 +78,12 @@ class _Probe:
 
     def _checks(self) -> bool:
         """True if a wrong checksum is why the store refuses a body without a digest, and a part too."""
-        with suppress(OSError):
+        try:
             return self._checks_body(()) and self._checks_parts()
-        return False
+        except Unreachable:
+            raise
+        except OSError:
+            return False
 
     def _checks_parts(self) -> bool:
         begun = self._caller.call(Ask("POST", self._path, self._key, [("uploads", "")], TO_BE_CHECKED))
