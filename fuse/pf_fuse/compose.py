@@ -106,10 +106,7 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
         counter.asked()
         return quota.space(backend.space()) if quota.limited else backend.space()
 
-    def unasked() -> bool:
-        return settings.dataset and sessions.unasked
-
-    looking = Looking(tree, workers, _look(settings), fetcher, space, unasked)
+    looking = Looking(tree, workers, _look(settings), fetcher, space, lambda: settings.dataset and sessions.unasked)
     reading = Reading(tree, sessions, fetcher, workers, unasked=settings.dataset)
     keeping = Keeping(backend, tree, sessions)
     writing = changing = owing = None
