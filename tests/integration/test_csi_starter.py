@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from paddleflow.mounting import program
 from pf_csi.holder.starter import Starter
-from pf_fuse.standing.starter import start_mounts
 from support.csi_site import Site, capability, is_starter, new_site
 from support.mounts import children
 from support.waiting import wait_until
@@ -128,18 +129,16 @@ def test_it_ends_with_whoever_has_begun_it_and_mounts_go_on(site: Site) -> None:
     wait_until(lambda: not site.clients())
 
 
-def test_an_order_of_somebody_who_is_gone_is_not_carried_out(tmp_path: Path) -> None:
+def test_an_order_of_somebody_who_is_gone_is_not_carried_out() -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    begun = tmp_path / "begun"
-    with ours, (tmp_path / "log").open("wb") as log:
-        socket.send_fds(ours, [b"m"], [log.fileno()] * 3)
-    with theirs:
-        if not (child := os.fork()):
-            with suppress(BaseException):
-                start_mounts(theirs, begun.touch)
-            os._exit(0)
-        assert os.waitpid(child, 0)[1] == 0
-    assert not begun.exists()
+    complaints, errors = os.pipe()
+    with ours:
+        socket.send_fds(ours, [b"m"], [errors] * 3)
+    os.close(errors)
+    with theirs, os.fdopen(complaints, "rb") as said:
+        subprocess.run([program(), "start-mounts"], stdin=theirs, timeout=40.0, check=True)
+        theirs.close()
+        assert said.read() == b"", "whoever mounts has been begun, and complains that it is told nothing"
 
 
 def test_a_client_goes_on_where_its_next_keeper_cannot_be_begun(site: Site) -> None:
