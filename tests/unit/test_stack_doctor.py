@@ -20,6 +20,7 @@ from pf_stack.doctor import examine
 from pf_stack.endpoints import choose_endpoints
 from pf_stack.finding import Finding, Grade
 from pf_stack.layout import Layout
+from pf_stack.ports import is_free
 from pf_stack.process import Phase, Process
 from pf_stack.setup import claim, make_secrets
 from pf_stack.state import State, write_state
@@ -122,7 +123,7 @@ def test_little_space_is_named(layout: Layout, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_port_taken_by_another_program_is_noted(layout: Layout) -> None:
-    endpoint = choose_endpoints(replace(layout, is_default=False), {"queue": 8999})["queue"]
+    endpoint = choose_endpoints(replace(layout, is_default=False), {"queue": 8999}, is_free)["queue"]
     with socket.socket() as intruder:
         intruder.bind(("127.0.0.1", endpoint.admin_port))
         intruder.listen()
@@ -145,7 +146,7 @@ def test_a_process_that_does_not_serve_is_named_with_its_log(layout: Layout) -> 
 
 
 def test_a_client_that_calls_another_server_is_noted(layout: Layout) -> None:
-    endpoint = choose_endpoints(replace(layout, is_default=False), {"queue": 8999})["queue"]
+    endpoint = choose_endpoints(replace(layout, is_default=False), {"queue": 8999}, is_free)["queue"]
     configure_client(layout, endpoint, {}, "s3cret")
     assert all("names another server" not in note.what for note in notes(layout))
     config = Path(os.environ["HOME"]) / ".paddleflow" / "paddleflow.ini"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pf_kit.embedded.refusal import Refusal
 from pf_stack.endpoints import choose_endpoints, read_endpoints
 from pf_stack.layout import Layout
-from pf_stack.ports import FIRST, LAST, choose_ports, is_free, starting_point
+from pf_stack.ports import FIRST, LAST, Reserved, choose_ports, is_free, starting_point
 
 ALL = range(FIRST, LAST + 1)
 
@@ -34,8 +34,36 @@ def test_a_port_that_is_taken_is_left_for_another() -> None:
     assert chosen == {"queue": FIRST}
 
 
+def test_two_stacks_that_choose_at_once_have_no_port_in_common(tmp_path: Path) -> None:
+    one, other = Reserved(), Reserved()
+    wanted = dict.fromkeys(("queue", "fs", "job"))
+    try:
+        first = choose_ports(wanted, {}, 0, one.take)
+        second = choose_ports(wanted, {}, 0, other.take)
+        assert not {*first.values()} & {*second.values()}
+        one.release()
+        assert choose_ports(wanted, first, 0, one.take) == first
+        assert not other.take(first["queue"])
+    finally:
+        one.release()
+        other.release()
+
+
+def test_a_port_that_is_listened_on_is_not_reserved() -> None:
+    reserved, another = Reserved(), Reserved()
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+        assert not reserved.take(port)
+    try:
+        assert another.take(port)
+    finally:
+        another.release()
+
+
 @settings(deadline=None)
-@given(st.sets(st.integers(FIRST, FIRST + 50)), st.integers(0, 9999), st.integers(1, 20))
+@given(st.sets(st.integers(FIRST, FIRST + 50)), st.integers(0, 999), st.integers(1, 20))
 def test_ports_are_free_and_differ(taken: Collection[int], start: int, count: int) -> None:
     wanted: dict[str, int | None] = dict.fromkeys(map(str, range(count)), 8999)
     chosen = choose_ports(wanted, {}, start, lambda port: port not in taken)
@@ -51,7 +79,7 @@ def test_no_free_port_is_said_plainly() -> None:
 
 def test_the_starting_point_belongs_to_the_folder() -> None:
     points = {starting_point(Path(f"/data/{number}")) for number in range(100)}
-    assert len(points) > 90
+    assert len(points) > 80
     assert all(0 <= point <= LAST - FIRST for point in points)
     assert starting_point(Path("/data/1")) == starting_point(Path("/data/1"))
 
@@ -73,19 +101,19 @@ def layout_in(folder: Path, *, is_default: bool) -> Layout:
 def test_endpoints_are_kept_from_start_to_start(tmp_path: Path) -> None:
     layout = layout_in(tmp_path, is_default=False)
     assert read_endpoints(layout) == {}
-    first = choose_endpoints(layout, {"queue": 8999})
-    assert choose_endpoints(layout, {"queue": 8999}) == first == read_endpoints(layout)
+    first = choose_endpoints(layout, {"queue": 8999}, is_free)
+    assert choose_endpoints(layout, {"queue": 8999}, is_free) == first == read_endpoints(layout)
     assert first["queue"].port in ALL
     assert first["queue"].admin_port not in {8999, first["queue"].port}
 
 
 def test_an_endpoint_moves_if_its_port_was_taken_meanwhile(tmp_path: Path) -> None:
     layout = layout_in(tmp_path, is_default=False)
-    first = choose_endpoints(layout, {"queue": 8999})["queue"]
+    first = choose_endpoints(layout, {"queue": 8999}, is_free)["queue"]
     with socket.socket() as intruder:
         intruder.bind(("127.0.0.1", first.port))
         intruder.listen()
-        second = choose_endpoints(layout, {"queue": 8999})["queue"]
+        second = choose_endpoints(layout, {"queue": 8999}, is_free)["queue"]
     assert second.port != first.port
     assert second.admin_port == first.admin_port
 
@@ -93,13 +121,13 @@ def test_an_endpoint_moves_if_its_port_was_taken_meanwhile(tmp_path: Path) -> No
 def test_only_the_default_data_folder_gets_the_wished_port(tmp_path: Path) -> None:
     default = choose_ports({"queue": 8999}, {}, 0, all_free)
     assert default == {"queue": 8999}
-    other = choose_endpoints(layout_in(tmp_path, is_default=False), {"queue": 8999})
+    other = choose_endpoints(layout_in(tmp_path, is_default=False), {"queue": 8999}, is_free)
     assert other["queue"].port != 8999
 
 
 def test_a_new_service_gets_a_port_beside_the_known_ones(tmp_path: Path) -> None:
     layout = layout_in(tmp_path, is_default=False)
-    first = choose_endpoints(layout, {"queue": 8999})
-    second = choose_endpoints(layout, {"queue": 8999, "job": 9001})
+    first = choose_endpoints(layout, {"queue": 8999}, is_free)
+    second = choose_endpoints(layout, {"queue": 8999, "job": 9001}, is_free)
     assert second["queue"] == first["queue"]
     assert len({port for endpoint in second.values() for port in (endpoint.port, endpoint.admin_port)}) == 4

@@ -24,6 +24,7 @@ from pf_stack.client_config import configure_client
 from pf_stack.layout import Layout, layout_of
 from pf_stack.machine import of_machine
 from pf_stack.messages import Busy, Failed, Message, Ready, Report, Starting, Up, encode
+from pf_stack.ports import Reserved
 from pf_stack.setup import claim, end_leftovers, first_password, make_secrets
 from pf_stack.stack import Stack, compose
 from pf_stack.supervisor import Supervisor
@@ -47,17 +48,19 @@ async def supervise(layout: Layout, report: Report) -> None:
     claim(layout)
     with ExitStack() as stack, suppress(asyncio.CancelledError):
         await _hold(layout.lock, stack)
-        await _run(layout, report)
+        reserved = Reserved()
+        stack.callback(reserved.release)
+        await _run(layout, reserved, report)
 
 
-async def _run(layout: Layout, report: Report) -> None:
+async def _run(layout: Layout, reserved: Reserved, report: Report) -> None:
     _stop_on_signals()
     clock = SystemClock()
     begin = clock.monotonic()
     report(Starting(SET_UP))
     await end_leftovers(layout)
     make_secrets(layout)
-    stack = compose(layout)
+    stack = compose(layout, reserved.take)
     report(Ready(SET_UP, clock.monotonic() - begin))
     supervisor = Supervisor(layout, stack.levels, _own_identity(), report, clock)
     await supervisor.run(lambda: _welcome(layout, stack, report, clock.monotonic() - begin))

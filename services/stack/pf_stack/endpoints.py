@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from pf_stack.files import write_private
 from pf_stack.layout import Layout
-from pf_stack.ports import choose_ports, is_free, starting_point
+from pf_stack.ports import choose_ports, starting_point
 
 HOST = "127.0.0.1"
 
@@ -39,9 +39,10 @@ class Endpoint:
         return f"unix:{self.socket}"
 
 
-def choose_endpoints(layout: Layout, wishes: Mapping[str, int]) -> dict[str, Endpoint]:
+def choose_endpoints(layout: Layout, wishes: Mapping[str, int], take: Callable[[int], bool]) -> dict[str, Endpoint]:
     """The addresses of these services, the same as before where that is possible, and writes them down.
 
+    `take` says whether a port can be had, which is then chosen.
     Only the default data folder gets the ports that the services wish: another could take them away from it.
     """
     known = read_endpoints(layout)
@@ -49,7 +50,7 @@ def choose_endpoints(layout: Layout, wishes: Mapping[str, int]) -> dict[str, End
     before |= {_admin(name): endpoint.admin_port for name, endpoint in known.items()}
     wanted = {name: wish if layout.is_default else None for name, wish in wishes.items()}
     wanted |= {_admin(name): None for name in wishes}
-    ports = choose_ports(wanted, before, starting_point(layout.data), is_free)
+    ports = choose_ports(wanted, before, starting_point(layout.data), take)
     endpoints = {name: Endpoint(ports[name], ports[_admin(name)], layout.socket(name)) for name in wishes}
     _write(layout.endpoints, endpoints)
     return endpoints

@@ -10,8 +10,37 @@ from pathlib import Path
 
 from pf_kit.embedded.refusal import Refusal
 
-FIRST, LAST = 20000, 29999
-"""Where ports are looked for: below those that the kernel lends to outgoing connections, which would take them away."""
+FIRST, LAST = 19000, 19999
+"""Where ports are looked for: below those of the replicas of jobs, and below those that the kernel lends to outgoing
+connections, for both could take away the port of a service while it is started again."""
+
+
+class Reserved:
+    """Ports that no other stack of this machine chooses while this process lives, also before a service listens there.
+
+    Whoever has the UDP port of the same number has reserved it: one kernel call, which no file has to be kept for.
+    """
+
+    def __init__(self) -> None:
+        self._held: list[socket.socket] = []
+
+    def take(self, port: int) -> bool:
+        """False if something listens there, or another stack has reserved it."""
+        mark = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            mark.bind(("127.0.0.1", port))
+        except OSError:
+            mark.close()
+            return False
+        if not is_free(port):
+            mark.close()
+            return False
+        self._held.append(mark)
+        return True
+
+    def release(self) -> None:
+        while self._held:
+            self._held.pop().close()
 
 
 def choose_ports(

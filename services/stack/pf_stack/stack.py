@@ -148,11 +148,11 @@ class Stack:
         return {service.name: service.endpoint for service in self.services if service.name != ENTRANCE}
 
 
-def compose(layout: Layout) -> Stack:
-    """The stack of a data folder, its ports chosen."""
+def compose(layout: Layout, take: Callable[[int], bool]) -> Stack:
+    """The stack of a data folder, its ports chosen from those that can be had."""
     postgres = embedded_postgres(layout.data, layout.sockets)
     valkey = embedded_valkey(layout.data, layout.sockets)
-    endpoints = choose_endpoints(layout, {row.name: row.port for row in SERVICES})
+    endpoints = choose_endpoints(layout, {row.name: row.port for row in SERVICES}, take)
     places = [Place(layout, endpoints[row.name], endpoints, postgres.dsn, valkey.url) for row in SERVICES]
     return Stack((postgres, valkey), [_service(row, place) for row, place in zip(SERVICES, places, strict=True)])
 
