@@ -16,7 +16,7 @@ from typing import TypeAlias
 import psutil
 
 from bench import fuse_data
-from paddleflow.mounting import MountOptions
+from paddleflow.mounting import MountOptions, run_errand
 from support.mounts import Mount
 from support.s3_servers import BUCKET, KEYS, S3Server
 from support.servers import ValkeyServer
@@ -103,18 +103,33 @@ class Ours(Product):
 
     more: Mapping[str, object] = field(default_factory=dict)
     dataset: bool = False
+    snapshot: str = ""
+    """A table of what there is, which is not looked for then."""
     title = "paddleflow"
+
+    @property
+    def url(self) -> str:
+        return f"s3://{BUCKET}/{FOLDER}"
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        endpoint = f"http://127.0.0.1:{self.server.port}"
+        return {"endpoint": endpoint, "accessKey": KEYS.access, "secretKey": KEYS.secret}
 
     @property
     def mount(self) -> Mount:
         return Mount(self.place, self.room / "home")
 
     def begin(self) -> None:
-        endpoint = f"http://127.0.0.1:{self.server.port}"
-        secrets = {"endpoint": endpoint, "accessKey": KEYS.access, "secretKey": KEYS.secret}
-        options = MountOptions(cache_folders=[self.cache], dataset=self.dataset, more=self.more)
-        self.mount.begin(f"s3://{BUCKET}/{FOLDER}", secrets, options)
+        options = MountOptions(dataset=self.dataset, snapshot=self.snapshot, cache_folders=[self.cache], more=self.more)
+        self.mount.begin(self.url, self.secrets, options)
         self._know()
+
+    def take_snapshot(self) -> None:
+        """Of what there is now; it is what is mounted from then on."""
+        self.snapshot = str(self.room / "snapshot.parquet")
+        source = {"url": self.url, "properties": self.secrets, "cache": {"folders": []}}
+        *_, _ = run_errand("snapshot", {"source": source, "to": self.snapshot})
 
     def _know(self) -> None:
         server = self.mount.server()
