@@ -91,7 +91,7 @@ def comparison() -> list[Figure]:
 def with_longer_times() -> list[Figure]:
     """As others are shipped: names are taken for true for minutes, here for one."""
     with room() as folder, mounted(Ours(store(), folder, more={"lasts": 60.0})) as product:
-        fuse_work.settle_disk(forget=True)
+        product.forget()
         first = fuse_data.FILES / fuse_work.epoch(product.place, 1)
         fuse_work.settle_disk()
         again = fuse_data.FILES / fuse_work.epoch(product.place, 2)

@@ -85,7 +85,7 @@ def _written_down(server: S3Server, folder: Path, local: Values) -> list[Figure]
     product.take_snapshot()
     taken = time.perf_counter() - begun
     with mounted(product):
-        work.settle_disk(forget=True)
+        product.forget()
         listed, again = work.list_tree(product.place), work.list_tree(product.place)
         first = FILES / work.epoch(product.place, 1)
     return [

@@ -16,6 +16,7 @@ from typing import TypeAlias
 import psutil
 
 from bench import fuse_data
+from bench.fuse_work import settle_disk
 from paddleflow.mounting import MountOptions, run_errand
 from support.mounts import Mount
 from support.s3_servers import BUCKET, KEYS, S3Server
@@ -88,6 +89,15 @@ class Product(ABC):
     def memory(self) -> float:
         """MiB that its processes hold."""
         return sum(map(_resident, self.processes))
+
+    def forget(self) -> None:
+        """Nothing of any file is in memory, but what the store will be asked for: it is the mount that is measured."""
+        settle_disk(forget=True)
+        for path in sorted(self.server.folder.rglob("*")):
+            for name in os.listxattr(path):
+                os.getxattr(path, name)
+            if path.is_file():
+                path.read_bytes()
 
     def settle(self) -> None:
         """Waits until it does nothing more."""

@@ -64,8 +64,7 @@ def measure(product: Product) -> Values:
     """All rows of a product, which is mounted; what it has in its cache is thrown away first."""
     values: Values = {}
     product.anew()
-    work.settle_disk(forget=True)
-    _warm(product)
+    product.forget()
     values["first"], values["cpu_first"] = _rate(product, lambda: work.epoch(product.place, 1), FILES)
     product.settle()
     work.settle_disk()
@@ -106,8 +105,7 @@ def measure_local(place: Path) -> Values:
 def _big(product: Product) -> Values:
     values: Values = {}
     product.anew()
-    work.settle_disk(forget=True)
-    _warm(product)
+    product.forget()
     values["big"], values["cpu_big"] = _rate(product, lambda: work.read_big(product.place), BIG / MB)
     product.settle()
     work.settle_disk()
@@ -121,8 +119,7 @@ def _big(product: Product) -> Values:
 
 def _listed(product: Product) -> Values:
     product.anew()
-    work.settle_disk(forget=True)
-    _warm(product)
+    product.forget()
     return {"list": work.list_tree(product.place), "list_again": work.list_tree(product.place)}
 
 
@@ -148,13 +145,6 @@ def _rate(product: Product, do: Callable[[], float], count: float) -> tuple[floa
     before = product.used()
     rate = count / do()
     return rate, product.used() - before
-
-
-def _warm(product: Product) -> None:
-    """The store has in memory what it will be asked for: it is the mount that is measured."""
-    for file in sorted(product.server.folder.rglob("*")):
-        if file.is_file():
-            file.read_bytes()
 
 
 def _stored(server: S3Server, folder: str, count: int, size: int) -> None:
