@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kube.claims import inline, user
+from kube.api import Thing
 from kube.clients import CLIENTS, Clients
 from kube.cluster import Cluster
 from kube.driver import DRIVER, KEYS_SECRET, NAMESPACE, Driver
@@ -42,7 +43,7 @@ def test_row_19_a_machine_is_drained_of_applications_first_and_of_their_clients_
         wait_until(lambda: left(clients) == [], 30.0, pause=0.2)
     finally:
         own("uncordon", NODE)
-    order = gone(clients.driver.cluster, since)
+    order = ended(clients.driver.cluster, since)
     assert order.index(f"{own.namespace}/late") < order.index(f"{CLIENTS}/{serving}")
     assert store.read("drained/last").split() == [str(number) for number in range(20)]
     clients.until_spare()
@@ -97,11 +98,19 @@ def version(cluster: Cluster) -> str:
     return str(cluster.api.get("/api/v1/pods?limit=1")["metadata"]["resourceVersion"])
 
 
-def gone(cluster: Cluster, since: str) -> list[str]:
-    """Pods that were deleted, in their order, as `namespace/name`."""
+def ended(cluster: Cluster, since: str) -> list[str]:
+    """Pods in the order in which their containers ended, as `namespace/name`.
+
+    A pod is deleted only when its volumes are away, and so may be whoever has served them.
+    """
     told = cluster.api.watch(f"/api/v1/pods?resourceVersion={since}&timeoutSeconds=2")
-    deleted = [pod["metadata"] for kind, pod in told if kind == "DELETED"]
-    return [f"{each['namespace']}/{each['name']}" for each in deleted]
+    over = [pod["metadata"] for kind, pod in told if kind == "DELETED" or has_ended(pod)]
+    return list(dict.fromkeys(f"{each['namespace']}/{each['name']}" for each in over))
+
+
+def has_ended(pod: Thing) -> bool:
+    containers = pod["status"].get("containerStatuses", ())
+    return bool(containers) and all("terminated" in each["state"] for each in containers)
 
 
 def left(clients: Clients) -> list[str]:
