@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kube.claims import inline, user
 from kube.api import Thing
+from kube.claims import inline, user
 from kube.clients import CLIENTS, Clients
 from kube.cluster import Cluster
 from kube.driver import DRIVER, KEYS_SECRET, NAMESPACE, Driver
