@@ -9,6 +9,7 @@ import re
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from bench.fuse_data import BIG, BIG_PATH, FILES, FLAT, MIB, SMALL, SMALL_PATHS, block, small
@@ -38,22 +39,38 @@ def settle_disk(*, forget: bool = False) -> None:
 
 
 def together(work: Callable[[int], None], processes: int) -> float:
-    """Seconds until all are done, each in a process of its own."""
-    begun = time.perf_counter()
-    children = []
-    for number in range(processes):
-        child = os.fork()
-        if not child:
-            try:
-                work(number)
-                os._exit(0)
-            except (OSError, AssertionError) as error:
-                os.write(2, f"{error!r}\n".encode())
-                os._exit(1)
-        children.append(child)
+    """Seconds until all are done, each in a process of its own; they begin when all of them are there."""
+    there, begin = os.pipe(), os.pipe()
+    children = [_child(partial(work, number), there, begin) for number in range(processes)]
+    try:
+        os.close(there[1])
+        for _ in children:
+            assert os.read(there[0], 1), "a reader or writer did not begin"
+        begun = time.perf_counter()
+    finally:
+        os.close(begin[1])
     failed = [child for child in children if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])]
+    took = time.perf_counter() - begun
+    os.close(there[0])
+    os.close(begin[0])
     assert not failed, f"{len(failed)} of {processes} readers or writers failed"
-    return time.perf_counter() - begun
+    return took
+
+
+def _child(work: Callable[[], None], there: tuple[int, int], begin: tuple[int, int]) -> int:
+    """Says that it is there, and works once nobody holds the other end of its pipe any more."""
+    if child := os.fork():
+        return child
+    try:
+        os.close(begin[1])
+        os.write(there[1], b"x")
+        os.read(begin[0], 1)
+        work()
+        os._exit(0)
+    except (OSError, AssertionError) as error:
+        os.write(2, f"{error!r}\n".encode())
+    finally:
+        os._exit(1)
 
 
 def epoch(place: Path, seed: int) -> float:
