@@ -24,7 +24,8 @@ VOLUMES = 100
 HANGING = 16
 ASKED = 200
 CYCLES = 500
-WARM = 100
+WARM = 500
+"""Mounts after which a process has taken from the system what it goes on with."""
 ROLES = ("node", "holder", "controller")
 PATIENCE = 180.0
 MIB = 1 << 20

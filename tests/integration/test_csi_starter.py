@@ -136,7 +136,7 @@ def test_an_order_of_somebody_who_is_gone_is_not_carried_out() -> None:
         socket.send_fds(ours, [b"m"], [errors] * 3)
     os.close(errors)
     with theirs, os.fdopen(complaints, "rb") as said:
-        subprocess.run([program(), "start-mounts"], stdin=theirs, timeout=40.0, check=True)
+        subprocess.run([program(), "start-mounts"], stdin=theirs.fileno(), timeout=40.0, check=True)
         theirs.close()
         assert said.read() == b"", "whoever mounts has been begun, and complains that it is told nothing"
 
