@@ -69,6 +69,27 @@ def test_row_1_a_container_sees_its_volume_again_after_all_that_serve_it_were_ki
     wait_until(lambda: driver.mounts() == [], PATIENCE, pause=0.2)
 
 
+def test_parts_that_hang_are_begun_again_and_mounts_go_on(own: Kubectl, store: Store, driver: Driver) -> None:
+    store.write(f"hung/{FILE}", CONTENT)
+    own.apply(worker("worker", inline("hung", KEYS_SECRET)))
+    own.until_ready("worker")
+    machine = driver.cluster.machine
+    # Only in pods of its own may a client outlive a holder that is begun again.
+    parts = ("node", "holder", "controller", "clients") if RUN == "pods" else ("node", "controller")
+    hung = [pid for part in parts for pid in running(machine, "pf-csi", part)]
+    machine.run(["kill", "-STOP", *map(str, hung)])
+    wait_until(lambda: not any(is_ready(driver, part) for part in parts), PATIENCE, pause=0.2)
+    wait_until(
+        lambda: not set(hung) & {pid for part in parts for pid in running(machine, "pf-csi", part)}, 2 * PATIENCE
+    )
+    wait_until(lambda: all(is_ready(driver, part) for part in parts), PATIENCE, pause=0.5)
+    until_it_goes_on(own, "worker")
+    assert complaints(own, "worker") == []
+    own.apply(user("next", inline("hung", KEYS_SECRET)))
+    own.until_ready("next")
+    own.delete("pod", "worker", "next")
+
+
 def test_row_14_containers_and_clients_end_in_turn(own: Kubectl, store: Store, driver: Driver) -> None:
     store.write("turns/file", "whole")
     pod = user("turning", inline("turns", KEYS_SECRET), mounting=SEEN_AGAIN, command=["sh", "-c", READING])
@@ -99,6 +120,13 @@ def test_row_10_a_kubelet_that_is_restarted_mounts_nothing_twice(own: Kubectl, s
     until_it_goes_on(own, "worker")
     assert complaints(own, "worker") == []
     own.delete("pod", "worker", "other")
+
+
+def is_ready(driver: Driver, part: str) -> bool:
+    """All pods of a part, for the kubelet."""
+    found = [each for pod in driver.pods(f"csi-{part}") for each in pod["status"].get("conditions", ())]
+    said = [each["status"] for each in found if each["type"] == "Ready"]
+    return bool(said) and set(said) == {"True"}
 
 
 def kill_part(driver: Driver, role: str) -> None:

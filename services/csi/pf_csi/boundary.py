@@ -14,6 +14,7 @@ from google.protobuf.message import Message
 from grpc import aio
 
 from pf_csi.refusals import Refusal, Why, of_error
+from pf_kit.telemetry import MethodMetrics, RpcMetrics
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +31,9 @@ Handling = Callable[[Any, aio.ServicerContext[Any, Any]], Awaitable[Any]]
 class Boundary(aio.ServerInterceptor):
     """Surrounds all methods of a server."""
 
+    def __init__(self, calls: RpcMetrics) -> None:
+        self._calls = calls
+
     async def intercept_service(
         self,
         continuation: Callable[[grpc.HandlerCallDetails], Awaitable[grpc.RpcMethodHandler[Any, Any] | None]],
@@ -38,35 +42,46 @@ class Boundary(aio.ServerInterceptor):
         handler = await continuation(handler_call_details)
         if handler is None or handler.unary_unary is None:
             return handler
+        method = handler_call_details.method
         return grpc.unary_unary_rpc_method_handler(
-            _surrounded(handler_call_details.method, cast("Handling", handler.unary_unary)),
+            _surrounded(method, cast("Handling", handler.unary_unary), self._calls.method(method)),
             request_deserializer=handler.request_deserializer,
             response_serializer=handler.response_serializer,
         )
 
 
-def _surrounded(method: str, handle: Handling) -> Handling:
+def _surrounded(method: str, handle: Handling, calls: MethodMetrics) -> Handling:
     async def call(request: Message, context: aio.ServicerContext[Any, Any]) -> Any:  # noqa: ANN401  # any answer
-        begun = time.monotonic()
+        begun, code = time.monotonic(), "CANCELLED"
         try:
-            _check(request)
-            answer = await handle(request, context)
+            answer = await _answered(method, handle, request, context)
+            code = "OK"
         except Refusal as refusal:
-            problem = refusal
-        except OSError as error:
-            problem = of_error(error, "it failed on this machine")
-        except Exception:
-            mark = secrets.token_hex(8)
-            logger.exception("a fault of the driver", extra={"method": method, "fault": mark})
-            problem = Refusal(Why.FAULT, f"a fault of the driver; its log has more about {mark}")
-        else:
-            if not method.startswith(_QUIET):
-                logger.info("done", extra=_about(method, request, begun))
-            return answer
-        logger.warning("refused", extra={**_about(method, request, begun), "code": problem.why, "why": problem.text})
-        return await context.abort(grpc.StatusCode[problem.why.value], problem.text)
+            code = refusal.why.value
+            logger.warning("refused", extra={**_about(method, request, begun), "code": code, "why": refusal.text})
+            return await context.abort(grpc.StatusCode[code], refusal.text)
+        finally:
+            calls.record(code, time.monotonic() - begun)
+        if not method.startswith(_QUIET):
+            logger.info("done", extra=_about(method, request, begun))
+        return answer
 
     return call
+
+
+async def _answered(method: str, handle: Handling, request: Message, context: aio.ServicerContext[Any, Any]) -> object:
+    """Refusal whatever is in the way."""
+    try:
+        _check(request)
+        return await handle(request, context)
+    except Refusal:
+        raise
+    except OSError as error:
+        raise of_error(error, "it failed on this machine") from error
+    except Exception as error:
+        mark = secrets.token_hex(8)
+        logger.exception("a fault of the driver", extra={"method": method, "fault": mark})
+        raise Refusal(Why.FAULT, f"a fault of the driver; its log has more about {mark}") from error
 
 
 def _about(method: str, request: Message, begun: float) -> dict[str, object]:

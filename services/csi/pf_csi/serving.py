@@ -11,6 +11,7 @@ from grpc import aio
 from pf_csi.boundary import Boundary
 from pf_csi.gate import gated
 from pf_kit.start import CannotStart
+from pf_kit.telemetry import RpcMetrics
 
 _MOST = 4 << 20
 """Bytes of a message."""
@@ -20,9 +21,9 @@ Register = Callable[[aio.Server], None]
 
 
 @asynccontextmanager
-async def serving(path: Path, *registers: Register) -> AsyncIterator[None]:
-    """Serves for the block. Calls under way may finish then, for a while."""
-    server = aio.server(interceptors=[Boundary()], options=[("grpc.max_receive_message_length", _MOST)])
+async def serving(path: Path, calls: RpcMetrics, *registers: Register) -> AsyncIterator[None]:
+    """Serves for the block, and counts calls. Those under way may finish then, for a while."""
+    server = aio.server(interceptors=[Boundary(calls)], options=[("grpc.max_receive_message_length", _MOST)])
     for register in registers:
         register(server)
     try:

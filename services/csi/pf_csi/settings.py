@@ -26,6 +26,9 @@ class ControllerSettings:
     """The name of the driver, as in the object CSIDriver."""
     log_level: Level = Level.INFO
     """From which level on lines stand in the log."""
+    admin: str = ""
+    """Where ``/metrics``, ``/healthz`` and ``/readyz`` are served over HTTP, as ``host:port``, or ``:port`` for all
+    addresses; empty: nowhere. They have no secrets and change nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,9 @@ class NodeSettings:
     """The name of the driver, as in the object CSIDriver."""
     log_level: Level = Level.INFO
     """From which level on lines stand in the log."""
+    admin: str = ""
+    """Where ``/metrics``, ``/healthz`` and ``/readyz`` are served over HTTP, as ``host:port``, or ``:port`` for all
+    addresses; empty: nowhere. They have no secrets and change nothing."""
     allowed: AllowedSettings = field(default_factory=AllowedSettings)
 
 
@@ -132,6 +138,9 @@ class ClientPodsSettings:
     """How often that is said, and others look."""
     log_level: Level = Level.INFO
     """From which level on lines stand in the log."""
+    admin: str = ""
+    """Where ``/metrics``, ``/healthz`` and ``/readyz`` are served over HTTP, as ``host:port``, or ``:port`` for all
+    addresses; empty: nowhere. They have no secrets and change nothing."""
 
     def __post_init__(self) -> None:
         if self.renewed_seconds >= self.lease_seconds:
@@ -166,4 +175,7 @@ class HolderSettings:
     """How often it is looked whether volumes that are mounted were made larger."""
     log_level: Level = Level.INFO
     """From which level on lines stand in the log."""
+    admin: str = ""
+    """Where ``/metrics``, ``/healthz`` and ``/readyz`` are served over HTTP, as ``host:port``, or ``:port`` for all
+    addresses; empty: nowhere. They have no secrets and change nothing."""
     clients: ClientsSettings = field(default_factory=ClientsSettings)

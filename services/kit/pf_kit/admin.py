@@ -19,7 +19,7 @@ MAX_HEAD = 8192
 MAX_PORT = 65_535
 PLAIN = "text/plain; charset=utf-8"
 
-_ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]+):(?P<port>[0-9]{1,5})")
+_ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]*):(?P<port>[0-9]{1,5})")
 
 
 class AdminPort:
@@ -31,7 +31,7 @@ class AdminPort:
 
     @asynccontextmanager
     async def listening(self, address: str) -> AsyncIterator[int]:
-        """Listens on ``host:port`` for the block; gives the port, which is chosen if it is 0."""
+        """Listens on ``host:port`` for the block, or ``:port`` for all addresses; gives the port, chosen if it is 0."""
         async with await self._listen(address) as server:
             yield server.sockets[0].getsockname()[1]
 
@@ -41,7 +41,7 @@ class AdminPort:
             raise CannotStart(f"the admin address {address!r} is not host:port, for example 127.0.0.1:9090")
         host, port = match["host"].strip("[]"), int(match["port"])
         try:
-            return await asyncio.start_server(self._serve, host, port, limit=MAX_HEAD)
+            return await asyncio.start_server(self._serve, host or None, port, limit=MAX_HEAD)
         except OSError as error:
             raise CannotStart(
                 f"cannot listen on {address} for metrics and health: {error.strerror}; choose another admin address"

@@ -65,3 +65,25 @@ allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end }}
+
+{{/* What a container answers to the kubelet, and to those who measure. */}}
+{{- define "paddleflow.csi.answers" -}}
+ports:
+  - {name: admin, containerPort: {{ .Values.csi.adminPort | int64 }}}
+readinessProbe:
+  httpGet: {path: /readyz, port: admin}
+  periodSeconds: 2
+  timeoutSeconds: 2
+{{- end }}
+
+{{/* The same of one that is begun again when it does not answer for two minutes: machines may be very busy. */}}
+{{- define "paddleflow.csi.answers-or-ends" -}}
+{{ include "paddleflow.csi.answers" . }}
+livenessProbe:
+  httpGet: {path: /healthz, port: admin}
+  periodSeconds: 20
+  timeoutSeconds: 10
+  failureThreshold: 6
+  # Who hangs does not heed that it is told to end.
+  terminationGracePeriodSeconds: 10
+{{- end }}

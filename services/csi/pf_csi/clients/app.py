@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pf_csi.clients.converging import Converging, Wish
 from pf_csi.clients.leading import Leading, Pace
 from pf_csi.kubernetes import Address, Api, ApiFailed, Thing
+from pf_csi.measures import Measures
 from pf_csi.settings import ClientPodsSettings
 from pf_kit.lifecycle import Program, Stop
 from pf_kit.start import CannotStart
@@ -27,8 +28,16 @@ async def main(settings: ClientPodsSettings, stop: Stop) -> None:
     pace = Pace(settings.lease_seconds, settings.renewed_seconds, settings.retry_seconds)
     leading = Leading(api, settings.own_namespace, settings.lease, socket.gethostname(), pace, _now)
     wish = Wish(settings.namespace, settings.driver, _template(settings), settings.spares)
-    stop.serving = True
-    working = asyncio.ensure_future(_work(leading, Converging(api, wish, _now)))
+    async with Measures().told(settings.admin, lambda: True):
+        stop.serving = True
+        await _until_asked(leading, Converging(api, wish, _now), stop)
+
+
+PROGRAM = Program("csi clients", VERSION, "PF_CSI_CLIENTS", ClientPodsSettings, main)
+
+
+async def _until_asked(leading: Leading, converging: Converging, stop: Stop) -> None:
+    working = asyncio.ensure_future(_work(leading, converging))
     stopping = asyncio.ensure_future(stop.asked.wait())
     await asyncio.wait([working, stopping], return_when=asyncio.FIRST_COMPLETED)
     working.cancel()
@@ -37,9 +46,6 @@ async def main(settings: ClientPodsSettings, stop: Stop) -> None:
     await leading.release()
     if not stop.asked.is_set():
         working.result()
-
-
-PROGRAM = Program("csi clients", VERSION, "PF_CSI_CLIENTS", ClientPodsSettings, main)
 
 
 async def _work(leading: Leading, converging: Converging) -> None:

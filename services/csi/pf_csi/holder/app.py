@@ -28,6 +28,7 @@ from pf_csi.holder.supervisor import Patience, Supervisor
 from pf_csi.holder.telling import Telling
 from pf_csi.kernel.connections import Connections, open_connections
 from pf_csi.kubernetes import Address, Api, ApiFailed
+from pf_csi.measures import Measures, MountsByState
 from pf_csi.mount_objects import kind
 from pf_csi.settings import ClientsSettings, HolderSettings, Run
 from pf_kit.lifecycle import Program, Stop
@@ -50,10 +51,14 @@ async def main(settings: HolderSettings, stop: Stop) -> None:
         stack.enter_context(claimed(settings.mounts, "PF_CSI_HOLDER_MOUNTS"))
         listener = _listening(settings.socket)
         stack.callback(remove, settings.socket)
+        measures = Measures()
+        # It lives also while it looks for what there is.
+        await stack.enter_async_context(measures.told(settings.admin, lambda: stop.serving))
         starter = Starter(os.environ, settings.ready_seconds)
         stack.callback(starter.close)
         supervisor = await _supervisor(settings, starter, stack, works)
         stack.callback(supervisor.close)
+        MountsByState(measures.registry, supervisor.held)
         # Who asks before all is found that is there waits, and nothing is begun twice.
         await supervisor.find()
         server = await HolderServer(supervisor).serve(listener)

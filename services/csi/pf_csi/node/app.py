@@ -17,6 +17,7 @@ from pf_csi.claims import claimed
 from pf_csi.contract import csi_pb2_grpc, registration_pb2_grpc
 from pf_csi.holder.client import HolderClient
 from pf_csi.kernel.targets import Targets
+from pf_csi.measures import Measures
 from pf_csi.node.filesystems import NoFilesystems, RemoteFilesystems
 from pf_csi.node.journal import Journal
 from pf_csi.node.looking import Looking
@@ -33,6 +34,7 @@ from pf_csi.settings import NodeSettings
 from pf_csi.turns import Turns
 from pf_kit.lifecycle import Program, Stop
 from pf_kit.start import CannotStart
+from pf_kit.telemetry import RpcMetrics
 from pf_kit.tls import TlsSettings, client_tls
 
 VERSION = version("paddleflow-server")
@@ -52,14 +54,18 @@ async def main(settings: NodeSettings, stop: Stop) -> None:
         mending = Mending(ground, publishing, turns)
         identity = IdentityServicer(settings.driver, VERSION, lambda: mending.works)
         node = NodeServicer(settings.name, publishing, looking)
+        measures = Measures()
+        calls = measures.calls()
         await stack.enter_async_context(
             serving(
                 settings.socket,
+                calls,
                 partial(csi_pb2_grpc.add_IdentityServicer_to_server, identity),
                 partial(csi_pb2_grpc.add_NodeServicer_to_server, node),
             )
         )
-        await _register(stack, settings)
+        await _register(stack, settings, calls)
+        await stack.enter_async_context(measures.told(settings.admin, lambda: mending.works and mending.is_held))
         stop.serving = True
         going_on = asyncio.ensure_future(mending.run())
         await stop.asked.wait()
@@ -70,13 +76,13 @@ async def main(settings: NodeSettings, stop: Stop) -> None:
 PROGRAM = Program("csi node", VERSION, "PF_CSI_NODE", NodeSettings, main)
 
 
-async def _register(stack: AsyncExitStack, settings: NodeSettings) -> None:
+async def _register(stack: AsyncExitStack, settings: NodeSettings, calls: RpcMetrics) -> None:
     """The kubelet asks as soon as it sees the socket, so that comes last."""
     if settings.registration is None:
         return
     servicer = RegistrationServicer(settings.driver, settings.endpoint)
     add = partial(registration_pb2_grpc.add_RegistrationServicer_to_server, servicer)
-    await stack.enter_async_context(serving(settings.registration / f"{settings.driver}-reg.sock", add))
+    await stack.enter_async_context(serving(settings.registration / f"{settings.driver}-reg.sock", calls, add))
 
 
 @asynccontextmanager

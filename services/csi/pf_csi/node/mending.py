@@ -30,6 +30,8 @@ class Mending:
         self._turns = turns
         self.works = True
         """Whether the last time was without a fault of the driver."""
+        self.is_held = False
+        """Whether whoever holds mounts answered the last time."""
 
     async def run(self) -> None:
         """Until it is cancelled. A fault is told, and it goes on: publishing does not depend on it."""
@@ -37,6 +39,7 @@ class Mending:
             try:
                 await self._once()
             except Refusal as refusal:
+                self.is_held = False
                 logger.info("nobody holds mounts on this machine", extra={"why": refusal.text})
                 await asyncio.sleep(_AGAIN)
             except Exception:
@@ -46,7 +49,7 @@ class Mending:
 
     async def _once(self) -> None:
         done = await self.mend()
-        self.works = True
+        self.works = self.is_held = True
         with suppress(TimeoutError):
             async with asyncio.timeout(_EVERY if done else _AGAIN):
                 await self._ground.holder.changed()
