@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from prometheus_client import CollectorRegistry
 
 from paddleflow.common.v1 import event_pb2, event_pb2_grpc, info_pb2, info_pb2_grpc
 from paddleflow.problems import (
@@ -20,6 +23,7 @@ from paddleflow.problems import (
     ResumeTokenExpired,
 )
 from pf_kit import health, servicers
+from pf_kit.admin import AdminPort
 from pf_kit.events import Cursor
 from support.kit_client import ALICE, ROOT, Running, problem, running, settings, until
 from support.kit_echo.app import INSTALLATION, Echo
@@ -205,6 +209,13 @@ async def test_the_admin_port_tells_metrics_and_health(echo: Running) -> None:
     assert (await http(echo, "/readyz?x=1"))[0] == 200
     assert (await http(echo, "/else"))[0] == 404
     assert (await http(echo, "/metrics", "POST"))[0] == 405
+
+
+async def test_the_admin_port_is_on_all_addresses_where_no_host_is_said() -> None:
+    async with AdminPort(CollectorRegistry(), lambda: True).listening(":0") as port:
+        told = await asyncio.to_thread(Path("/proc/self/net/tcp").read_text)
+        told += await asyncio.to_thread(Path("/proc/self/net/tcp6").read_text)
+    assert re.search(rf" 0+:{port:04X} 0+:0000 0A ", told)
 
 
 @pytest.mark.parametrize("sent", [b"\r\n\r\n", b"x" * 100_000, b"GET /metrics HTTP/1.1\r\n"])
