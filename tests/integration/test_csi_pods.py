@@ -240,4 +240,4 @@ def test_nothing_is_left_of_files_that_were_written_while_clients_were_killed(po
     pods.site.unpublish(target)
     wait_until(lambda: container.ended == 0)
     assert (pods.site.data / "file").read_text() == "first second third "
-    assert list(pods.states.iterdir()) == []
+    wait_until(lambda: list(pods.states.iterdir()) == [])

@@ -40,8 +40,14 @@ class Service:
         self.remote: Remote | None = None
         self.proxy: FaultProxy | None = None
         """Lets nobody through until somebody has asked."""
+        self.hears = asyncio.Event()
+        self.hears.set()
+        self.mounts = set[str]()
+        """What is mounted, as far as it has heard."""
 
     async def report(self, report: Report) -> Mapping[str, int | None]:
+        await self.hears.wait()
+        self.mounts.add(report.mount_id)
         return self.allows
 
     async def now(self, about: About) -> Remote:
@@ -49,7 +55,7 @@ class Service:
         return self.remote
 
     async def end(self, about: About, mount_id: str) -> None:
-        """Nobody asks."""
+        self.mounts.discard(mount_id)
 
 
 async def test_a_quota_that_becomes_another_one_is_told_to_the_mount(tmp_path: Path) -> None:
@@ -71,6 +77,26 @@ async def test_a_quota_that_becomes_another_one_is_told_to_the_mount(tmp_path: P
     keeper.close()
     shutil.rmtree(data)
     assert (tmp_path / "place" / "f").stat().st_size == 2 * MIB
+
+
+async def test_what_is_told_late_does_not_come_after_the_end(tmp_path: Path) -> None:
+    (tmp_path / "place").mkdir()
+    service, data = Service(), short_folder()
+    keeper = Keeper(data, Cache([tmp_path / "pages"]), os.environ, "here", service)
+    for filesystem in ("fs-ada-data", "fs-ada-more"):
+        remote = Remote(filesystem=filesystem, etag="1", place=Place(f"local://{tmp_path / 'place'}"))
+        await made(keeper, Wanted(remote, "ada", os.getuid()), RemoteMount(remote, "/data"))
+    await keeper.report()
+    assert len(service.mounts) == 2
+    service.hears.clear()
+    telling = asyncio.create_task(keeper.report())
+    resting = asyncio.create_task(keeper.rest(30))
+    await until(lambda: not list((data / "mounts").glob("*")), 30)
+    service.hears.set()
+    await asyncio.gather(telling, resting)
+    assert service.mounts == set()
+    keeper.close()
+    shutil.rmtree(data)
 
 
 @pytest.mark.parametrize("below", ["", "l" * 120], ids=["near", "deep"])

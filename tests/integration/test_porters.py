@@ -48,20 +48,24 @@ class Listener:
     def watch(self, descriptor: int, heard: Callable[[], None]) -> None:
         self._heard[descriptor] = heard
         heard()
-        self._poll.register(descriptor, select.EPOLLIN)
+        # Whoever has hung up at once is watched no more.
+        if descriptor in self._heard:
+            self._poll.register(descriptor, select.EPOLLIN)
 
     def unwatch(self, descriptor: int) -> None:
-        self._poll.unregister(descriptor)
+        del self._heard[descriptor]
+        with suppress(FileNotFoundError):
+            self._poll.unregister(descriptor)
 
     def end(self) -> None:
+        """Once all have hung up, since nobody else hears that."""
+        wait_until(lambda: not self._heard)
         self._ended.set()
         self._thread.join()
 
     def _run(self) -> None:
         while not self._ended.is_set():
             self._hear(0.1)
-        # Nobody else hears that one has hung up.
-        self._hear(0)
 
     def _hear(self, patience: float) -> None:
         for descriptor, _ in self._poll.poll(patience):

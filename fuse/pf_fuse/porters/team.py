@@ -352,8 +352,12 @@ def _give_up(carried: Carried) -> None:
 def _started() -> Porter:
     line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
-        # It must hold nothing of this process that is not meant for it, and no folder.
-        process = subprocess.Popen(_COMMAND, stdin=theirs.fileno(), cwd="/", stdout=subprocess.DEVNULL)
+        try:
+            # It must hold nothing of this process that is not meant for it, and no folder.
+            process = subprocess.Popen(_COMMAND, stdin=theirs.fileno(), cwd="/", stdout=subprocess.DEVNULL)
+        except OSError:
+            line.close()
+            raise
     return Porter(line, process, used=time.monotonic())
 
 

@@ -78,9 +78,13 @@ class Starter:
         ours.settimeout(self._patience)
         with theirs:
             actions = [(os.POSIX_SPAWN_DUP2, theirs.fileno(), 0)]
-            self.process = os.posix_spawn(
-                path, [path, "start-mounts"], self._environ, file_actions=actions, setsid=True
-            )
+            try:
+                self.process = os.posix_spawn(
+                    path, [path, "start-mounts"], self._environ, file_actions=actions, setsid=True
+                )
+            except OSError:
+                ours.close()
+                raise
         return ours
 
     def _close(self) -> None:

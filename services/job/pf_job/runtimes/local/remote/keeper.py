@@ -25,7 +25,7 @@ from pf_job.runtimes.local.remote.apart import apart
 from pf_job.runtimes.local.remote.domain import About, Cache, Wanted, settings_of
 from pf_job.runtimes.local.remote.folder import MountFolder, NoSuchFolder, folders_in, identity_of
 from pf_job.runtimes.local.remote.renewing import Renewing
-from pf_job.runtimes.local.remote.reporting import Reports, limit, look, tell
+from pf_job.runtimes.local.remote.reporting import Report, Reports, limit, look, tell
 from pf_job.runtimes.port import Mount, RemoteMount
 
 logger = logging.getLogger(__name__)
@@ -67,6 +67,8 @@ class Keeper:
         self._environ = environ
         self._node = node
         self._reports = reports
+        self._telling = asyncio.Lock()
+        """What is told of a mount comes before its end, or not at all."""
         self._renewing = Renewing(data, self._mounts, reports)
         self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._prepared: dict[str, _Prepared] = {}
@@ -123,8 +125,13 @@ class Keeper:
         folders = folders_in(self._mounts)
         looks = [apart(partial(look, folder, self._node)) for folder in folders]
         for folder, found in zip(folders, await asyncio.gather(*looks), strict=True):
-            if found is not None and (limits := await tell(self._reports, found)) is not None:
+            if found is not None and (limits := await self._told(self._reports, folder, found)) is not None:
                 await apart(partial(limit, folder, found, limits))
+
+    async def _told(self, reports: Reports, folder: MountFolder, found: Report) -> Mapping[str, int | None] | None:
+        """What is answered; nobody is told of what is gone by now."""
+        async with self._telling:
+            return await tell(reports, found) if await apart(folder.is_held) else None
 
     def sweep(self) -> None:
         """Takes away in the background what nobody needs any more."""
@@ -224,7 +231,8 @@ class Keeper:
             about = folder.about()
             gone = await apart(folder.remove)
             if about is not None and self._reports is not None:
-                await self._reports.end(about, folder.name)
+                async with self._telling:
+                    await self._reports.end(about, folder.name)
             if not gone:
                 self._unsettled.add(folder.name)
                 logger.warning("what jobs wrote is not uploaded, and kept", extra={"folder": str(folder.state)})
