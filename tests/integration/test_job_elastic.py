@@ -157,6 +157,12 @@ async def stop(site: JobSite, *ids: str) -> None:
     await eventually(over, PATIENCE)
 
 
+async def until_started(folder: Path, times: int) -> None:
+    """Whoever runs may not have written yet that it does."""
+    file = folder / "starts"
+    await until(lambda: file.exists() and len(file.read_text().split()) == times)
+
+
 async def what(site: JobSite, id_: str) -> list[str]:
     reply = await site.root(job_pb2.ListHappeningsRequest(id=id_, page_size=1000))
     return [f"{each.what} {each.message}" for each in reply.happenings if each.what in ("grown", "shrunk")]
@@ -166,6 +172,7 @@ async def test_a_job_borrows_and_gives_back_in_place_and_borrows_again(job_site:
     await two_queues(job_site)
     job = await trainers(job_site, tmp_path, "sleep 1000")
     await until_runs(job_site, job, 9)
+    await until_started(tmp_path, 9)
     other = await guaranteed(job_site, 5)
     left = await until_runs(job_site, job, 4)
     await until_holds(job_site, job, 4)
@@ -177,8 +184,7 @@ async def test_a_job_borrows_and_gives_back_in_place_and_borrows_again(job_site:
     await stop(job_site, other)
     again = await until_runs(job_site, job, 9)
     assert [task.restarts for task in again] == [0] * 4 + [1] * 5
-    # Whoever runs has not written yet that it does.
-    await until(lambda: len((tmp_path / "starts").read_text().split()) == 14)
+    await until_started(tmp_path, 14)
     starts = Counter((tmp_path / "starts").read_text().split())
     assert starts == {str(index): 1 if index < 4 else 2 for index in range(9)}
     told = [line for line in await what(job_site, job) if line.startswith("shrunk")]
@@ -191,6 +197,7 @@ async def test_a_trainer_that_is_killed_is_replaced_and_the_others_run_on(job_si
     await two_queues(job_site)
     job = await trainers(job_site, tmp_path, DIES, most=4)
     await until_runs(job_site, job, 4)
+    await until_started(tmp_path, 4)
     (tmp_path / "die").touch()
 
     async def replaced() -> Sequence[job_pb2.Task]:
@@ -201,7 +208,7 @@ async def test_a_trainer_that_is_killed_is_replaced_and_the_others_run_on(job_si
     (again,) = await eventually(replaced, PATIENCE)
     killed = [task for task in await tasks(job_site, job) if task.state in LOST_OR_FAILED]
     assert [(task.index, task.signal) for task in killed] == [(again.index, 9)]
-    await until(lambda: len((tmp_path / "starts").read_text().split()) == 5)
+    await until_started(tmp_path, 5)
     await stop(job_site, job)
 
 
@@ -251,6 +258,7 @@ async def test_the_job_service_may_be_away_while_its_queue_takes_back(job_site: 
     await two_queues(job_site)
     job = await trainers(job_site, tmp_path, "sleep 1000", most=5)
     await until_runs(job_site, job, 5)
+    await until_started(tmp_path, 5)
     site = job_site.process
     site.kill()
     try:
@@ -262,6 +270,6 @@ async def test_the_job_service_may_be_away_while_its_queue_takes_back(job_site: 
     left = await until_runs(job_site, job, 3)
     assert [(task.index, task.restarts) for task in left] == [(0, 0), (1, 0), (2, 0)]
     await until_holds(job_site, job, 3)
-    await until(lambda: len((tmp_path / "starts").read_text().split()) == 5)
+    await until_started(tmp_path, 5)
     assert Counter((tmp_path / "starts").read_text().split()) == {str(index): 1 for index in range(5)}
     await stop(job_site, job, other)

@@ -139,7 +139,7 @@ async def test_an_admin_port_that_is_taken_ends_the_process_with_a_line(tmp_path
     ("setting", "address"),
     [
         ("ADMIN", "9090"),
-        ("ADMIN", ":9090"),
+        ("ADMIN", ":http"),
         ("ADMIN", "127.0.0.1:http"),
         ("ADMIN", "127.0.0.1:99999"),
         ("ADMIN", "no-such-host.invalid:9090"),

@@ -7,6 +7,7 @@ import mmap
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -76,17 +77,23 @@ def test_who_reads_and_maps_a_file_sees_what_others_only_write_to_it(mount: Moun
 
 def test_a_large_file_survives_that_its_process_is_killed_while_it_is_written(mount: Mount, store: S3Backend) -> None:
     data, kills = os.urandom(48 * MIB), (17 * MIB, 33 * MIB)
+    notes, seen = state_folder(mount.place, mount.environ) / "uploads", set[str]()
     with (mount.place / "killed").open("wb", buffering=0) as file:
         for offset in range(0, len(data), MIB):
             if offset in kills:
                 # An upload of which nothing is written down yet is found by `fs gc` only.
-                wait_until(lambda: any((state_folder(mount.place, mount.environ) / "uploads").iterdir()))
+                wait_until(lambda: written_down(notes) - seen)
+                seen.update(written_down(notes))
                 mount.kill()
             assert file.write(data[offset : offset + MIB]) == MIB
     mount.kill()
     assert has(store, "killed") == data
     assert (mount.place / "killed").read_bytes() == data
     wait_until(lambda: not store.uploads(""), 20)
+
+
+def written_down(notes: Path) -> set[str]:
+    return {file.name for file in notes.iterdir() if not file.suffix}
 
 
 def test_a_quota_is_what_df_shows_and_programs_meet(seaweed_server: S3Server) -> None:
