@@ -82,7 +82,7 @@ def test_a_large_file_survives_that_its_process_is_killed_while_it_is_written(mo
         for offset in range(0, len(data), MIB):
             if offset in kills:
                 # An upload of which nothing is written down yet is found by `fs gc` only.
-                wait_until(lambda: written_down(notes) - seen)
+                wait_until(lambda: bool(written_down(notes) - seen))
                 seen.update(written_down(notes))
                 mount.kill()
             assert file.write(data[offset : offset + MIB]) == MIB
