@@ -21,12 +21,16 @@ def site() -> Iterator[Site]:
     with new_site() as made:
         made.variables.update(ANYWHERE)
         made.start()
+        for role in ("node", "holder", "controller"):
+            wait_until(lambda role=role: asked(made, role, "/healthz")[0] == 200)  # type: ignore[misc]
         yield made
 
 
 def asked(site: Site, role: str, path: str) -> tuple[int, str]:
-    """The status, and what is told; 0 if there is nobody."""
+    """The status, and what is told; 0 if nobody is there yet."""
     lines = [json.loads(line) for line in site.log(role).splitlines() if "health and measures are told" in line]
+    if not lines:
+        return 0, ""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{lines[-1]['port']}{path}", timeout=5.0) as answer:
             return answer.status, answer.read().decode()

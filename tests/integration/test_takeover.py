@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,11 @@ def mount(tmp_path: Path) -> Iterator[Mount]:
 
 def sockets(process: int) -> set[str]:
     """That it has open. Whoever began the mount may have given it some."""
-    found = {str(each.readlink()) for each in Path(f"/proc/{process}/fd").iterdir()}
+    found = set[str]()
+    for each in Path(f"/proc/{process}/fd").iterdir():
+        # It opens and closes others meanwhile.
+        with suppress(FileNotFoundError):
+            found.add(str(each.readlink()))
     return {each for each in found if each.startswith("socket:")}
 
 
