@@ -26,13 +26,12 @@ class Reserved:
 
     def take(self, port: int) -> bool:
         """False if something listens there, or another stack has reserved it."""
+        if not is_free(port):
+            return False
         mark = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             mark.bind(("127.0.0.1", port))
         except OSError:
-            mark.close()
-            return False
-        if not is_free(port):
             mark.close()
             return False
         self._held.append(mark)
