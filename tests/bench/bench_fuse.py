@@ -104,7 +104,7 @@ def with_longer_times() -> list[Figure]:
 
 def of_the_local_disk() -> list[Figure]:
     with room() as folder:
-        return beside_local(store(), folder, local())
+        return beside_local(store(), folder)
 
 
 def read_only_datasets() -> list[Figure]:

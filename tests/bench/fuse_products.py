@@ -248,6 +248,17 @@ class S3Fs(Peer):
         return words, {}
 
 
+@dataclass
+class Shown(Peer):
+    """The folder where the store keeps all of it, shown by the example of libfuse, which is C: it fetches nothing."""
+
+    title = "passthrough_ll"
+
+    def command(self) -> Command:
+        source = f"source={stored_in(self.server)}"
+        return [ENGINES / "libfuse/passthrough_ll", "-f", "-s", "-o", source, self.place], {}
+
+
 @contextmanager
 def mounted(product: Product) -> Iterator[Product]:
     """Begun with nothing in its cache; ended and its room empty afterwards, whatever happens."""
@@ -256,6 +267,11 @@ def mounted(product: Product) -> Iterator[Product]:
         yield product
     finally:
         product.end()
+
+
+def stored_in(server: S3Server) -> Path:
+    """Where the store keeps what is mounted, on the local disk."""
+    return server.folder / "data" / BUCKET / FOLDER
 
 
 def _stat(process: int) -> Sequence[str]:
