@@ -41,23 +41,25 @@ NO_ATTRIBUTES = (0,) * 16
 
 
 def attribute_fields(known: Attributes) -> tuple[int, ...]:
-    accessed, accessed_rest = divmod(known.accessed, NANO)
-    modified, modified_rest = divmod(known.modified, NANO)
-    changed, changed_rest = divmod(known.changed, NANO)
+    node, mode, size, uid, gid, modified, changed, accessed, links, blocks = known
+    modified_at = divmod(modified, NANO)
+    # Backends keep one time.
+    changed_at = modified_at if changed == modified else divmod(changed, NANO)
+    accessed_at = modified_at if accessed == modified else divmod(accessed, NANO)
     return (
-        known.node,
-        known.size,
-        known.blocks,
-        accessed,
-        modified,
-        changed,
-        accessed_rest,
-        modified_rest,
-        changed_rest,
-        known.mode,
-        known.links,
-        known.uid,
-        known.gid,
+        node,
+        size,
+        blocks,
+        accessed_at[0],
+        modified_at[0],
+        changed_at[0],
+        accessed_at[1],
+        modified_at[1],
+        changed_at[1],
+        mode,
+        links,
+        uid,
+        gid,
         0,
         BLOCK,
         0,
@@ -73,9 +75,9 @@ def seconds_and_rest(lasts: float) -> tuple[int, int]:
 
 def entry_fields(known: Known) -> tuple[int, ...]:
     """A node of 0 says that there is nothing of the name."""
-    name, name_rest = seconds_and_rest(known.name_lasts)
-    lasts, lasts_rest = seconds_and_rest(known.attributes_last)
-    attributes = known.attributes
+    attributes, name_lasts, attributes_last = known
+    lasts, lasts_rest = found = seconds_and_rest(attributes_last)
+    name, name_rest = found if name_lasts == attributes_last else seconds_and_rest(name_lasts)
     if attributes is None:
         return (0, 0, name, 0, name_rest, 0, *NO_ATTRIBUTES)
     return (attributes.node, 0, name, lasts, name_rest, lasts_rest, *attribute_fields(attributes))

@@ -100,7 +100,7 @@ class Piece:
 
     def _possible(self, things: Sequence[Named]) -> Sequence[Named]:
         """The kernel refuses a whole list for one name that no file can have; backends may have such."""
-        if all(map(is_name, (thing.name for thing in things))):
+        if are_names([thing.name for thing in things]):
             return things
         self._folders.let_go([thing for thing in things if not is_name(thing.name)])
         possible = [thing for thing in things if is_name(thing.name)]
@@ -122,7 +122,15 @@ class Piece:
 
 
 def is_name(name: bytes) -> bool:
-    return 0 < len(name) <= NAME_MAX and b"/" not in name and b"\0" not in name and name not in DOTS
+    return are_names([name])
+
+
+def are_names(names: Sequence[bytes]) -> bool:
+    """All of them are names that files can have."""
+    if not all(names) or any(dots in names for dots in DOTS):
+        return False
+    together = b"".join(names)
+    return b"/" not in together and b"\0" not in together and max(map(len, names), default=0) <= NAME_MAX
 
 
 def _with_attributes(thing: Named) -> bytes:

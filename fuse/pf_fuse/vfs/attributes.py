@@ -33,7 +33,7 @@ def attributes(node: int, entry: Entry, look: Look) -> Attributes:
     time = entry.modified or look.since
     return Attributes(
         node=node,
-        mode=_KINDS[entry.kind] | _permissions(entry, look) | _lent(entry, look),
+        mode=_KINDS[entry.kind] | _permissions(entry, look),
         size=len(entry.target.encode(errors="surrogateescape")) if entry.kind is Kind.LINK else entry.size,
         uid=uid,
         gid=gid,
@@ -46,19 +46,14 @@ def attributes(node: int, entry: Entry, look: Look) -> Attributes:
     )
 
 
-def _lent(entry: Entry, look: Look) -> int:
-    if not look.shared:
-        return 0
-    return 0o060 | (_permissions(entry, look) & 0o700) >> 3
-
-
 def _permissions(entry: Entry, look: Look) -> int:
+    mode = _own_permissions(entry, look)
+    return mode | 0o060 | (mode & 0o700) >> 3 if look.shared else mode
+
+
+def _own_permissions(entry: Entry, look: Look) -> int:
     if entry.mode is not None:
         return entry.mode
-    match entry.kind:
-        case Kind.FILE:
-            return look.file_mode
-        case Kind.FOLDER:
-            return look.folder_mode
-        case Kind.LINK:
-            return 0o777
+    if entry.kind is Kind.FILE:
+        return look.file_mode
+    return look.folder_mode if entry.kind is Kind.FOLDER else 0o777

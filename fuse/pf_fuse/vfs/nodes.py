@@ -128,12 +128,13 @@ class Nodes:
 
     def enter(self, folder: Node, entry: Entry, until: float) -> Node:
         """The node of what lies in a folder; of a file that is open, another version is another node."""
-        node = self.child(folder, entry.name)
+        name = entry.name
+        node = self.child(folder, name)
         if node and _differs(node, entry):
             self.remove(node)
             node = None
         if node is None:
-            return self._add(self._number(), folder, entry, until)
+            return self._add(self._number(), folder, name, entry, until)
         node.entry, node.until = entry, until
         return node
 
@@ -267,9 +268,9 @@ class Nodes:
             node.folder.children.pop(node.name, None)
         node.folder = None
 
-    def _add(self, id_: int, folder: Node, entry: Entry, until: float) -> Node:
-        node = self._nodes[id_] = Node(id_, None, entry.name, entry, until)
-        self._name(node, folder, entry.name)
+    def _add(self, id_: int, folder: Node, name: str, entry: Entry, until: float) -> Node:
+        node = self._nodes[id_] = Node(id_, None, name, entry, until)
+        self._name(node, folder, name)
         return node
 
     @staticmethod
