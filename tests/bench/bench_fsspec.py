@@ -111,8 +111,7 @@ def site(server: S3Server, folder: Path) -> Iterator[Path]:
 async def configured(process: FsProcess, server: S3Server, folder: Path) -> Path:
     async with opened_fs_site(process) as opened:
         user = await opened.add_user("reader")
-        keys = {"accessKey": KEYS.access, "secretKey": KEYS.secret, "endpoint": f"http://127.0.0.1:{server.port}"}
-        draft = fs_pb2.Filesystem(name="far", url=f"s3://{BUCKET}/bench", properties=keys)
+        draft = fs_pb2.Filesystem(name="far", url=f"s3://{BUCKET}/bench", properties=server.properties)
         await user.call(fs_pb2.CreateFilesystemRequest(filesystem=draft))
     services = {"fs": process.address}
     return CommandLine.configured(

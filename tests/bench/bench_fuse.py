@@ -23,7 +23,7 @@ from bench.fuse_rows import MB, ROWS, Row, Values, measure, measure_local
 from bench.report import Parts, run
 from pf_backends.opening import open_backend
 from support.figures import Figure
-from support.s3_servers import BUCKET, KEYS, S3Server, versity
+from support.s3_servers import BUCKET, S3Server, versity
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "1"))
 PART = 16 * fuse_data.MIB
@@ -34,8 +34,7 @@ PEERS: Sequence[type[Peer]] = (JuiceFs, Rclone, S3Fs)
 def store() -> S3Server:
     """A store with the data, stopped at the end of the bench."""
     server = versity("--keep-alive")
-    secrets = {"endpoint": f"http://127.0.0.1:{server.port}", "accessKey": KEYS.access, "secretKey": KEYS.secret}
-    backend = open_backend(f"s3://{BUCKET}/{FOLDER}", secrets)
+    backend = open_backend(f"s3://{BUCKET}/{FOLDER}", server.properties)
     fuse_data.put(backend.put)
     upload = backend.begin(fuse_data.BIG_PATH)
     many = fuse_data.BIG // PART

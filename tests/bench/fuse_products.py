@@ -122,23 +122,18 @@ class Ours(Product):
         return f"s3://{BUCKET}/{FOLDER}"
 
     @property
-    def secrets(self) -> Mapping[str, str]:
-        endpoint = f"http://127.0.0.1:{self.server.port}"
-        return {"endpoint": endpoint, "accessKey": KEYS.access, "secretKey": KEYS.secret}
-
-    @property
     def mount(self) -> Mount:
         return Mount(self.place, self.room / "home")
 
     def begin(self) -> None:
         options = MountOptions(dataset=self.dataset, snapshot=self.snapshot, cache_folders=[self.cache], more=self.more)
-        self.mount.begin(self.url, self.secrets, options)
+        self.mount.begin(self.url, self.server.properties, options)
         self._know()
 
     def take_snapshot(self) -> None:
         """Of what there is now; it is what is mounted from then on."""
         self.snapshot = str(self.room / "snapshot.parquet")
-        source = {"url": self.url, "properties": self.secrets, "cache": {"folders": []}}
+        source = {"url": self.url, "properties": self.server.properties, "cache": {"folders": []}}
         *_, _ = run_errand("snapshot", {"source": source, "to": self.snapshot})
 
     def _know(self) -> None:

@@ -14,7 +14,7 @@ from bench.fuse_products import FOLDER, Product
 from pf_backends.entries import Entry
 from pf_backends.opening import open_backend
 from pf_backends.port import Backend
-from support.s3_servers import BUCKET, KEYS, S3Server
+from support.s3_servers import BUCKET, S3Server
 
 MB = 1e6
 GIB = 1 << 30
@@ -149,8 +149,7 @@ def _rate(product: Product, do: Callable[[], float], count: float) -> tuple[floa
 
 def _stored(server: S3Server, folder: str, count: int, size: int) -> None:
     """Waits until so many files of a size are in a folder of the store."""
-    secrets = {"endpoint": f"http://127.0.0.1:{server.port}", "accessKey": KEYS.access, "secretKey": KEYS.secret}
-    backend = open_backend(f"s3://{BUCKET}/{FOLDER}", secrets)
+    backend = open_backend(f"s3://{BUCKET}/{FOLDER}", server.properties)
     until = monotonic() + STORED
     while sum(entry.size == size for entry in _entries(backend, folder)) < count:
         assert monotonic() < until, f"{folder}: not stored after {STORED} s"

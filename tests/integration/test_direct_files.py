@@ -24,7 +24,7 @@ from support.command_line import CommandLine
 from support.fs_site import FsSite
 from support.loader_work import go_on, load
 from support.queue_site import PASSWORD
-from support.s3_servers import KEYS, S3Server
+from support.s3_servers import S3Server
 from support.same import first_difference
 
 MIB = 1 << 20
@@ -36,10 +36,7 @@ async def options(
 ) -> AsyncIterator[dict[str, Any]]:
     """Of a user with a filesystem `far` in an object store, and one `near` in a folder."""
     alice = await far_site.add_user("alice")
-    own = {
-        "endpoint": f"http://127.0.0.1:{seaweed_server.port}", "accessKey": KEYS.access, "secretKey": KEYS.secret
-    }  # fmt: skip
-    draft = fs_pb2.Filesystem(name="far", url=f"s3://tests/{far_site.tag}", properties=own)
+    draft = fs_pb2.Filesystem(name="far", url=f"s3://tests/{far_site.tag}", properties=seaweed_server.properties)
     await alice.call(fs_pb2.CreateFilesystemRequest(filesystem=draft))
     await far_site.make(alice, "near")
     services = {"fs": far_site.process.address}

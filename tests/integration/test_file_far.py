@@ -13,7 +13,7 @@ from paddleflow.fs.v1 import errors_pb2, file_pb2, fs_pb2
 from paddleflow.fs.v1 import file_manager_pb2 as pb
 from paddleflow.problems import FilesystemNotGranted, InvalidArgument, ServerUnusable
 from support.fs_site import FsSite, Member, named
-from support.s3_servers import BUCKET, KEYS, S3Server
+from support.s3_servers import BUCKET, S3Server
 
 MIB = 1 << 20
 DATA = named("data")
@@ -30,8 +30,7 @@ def file_digest(content: bytes) -> bytes:
 async def given(site: FsSite, server: S3Server) -> Member:
     """A user with a filesystem in a bucket that has something in it."""
     alice = await site.add_user("alice")
-    properties = {"endpoint": f"http://127.0.0.1:{server.port}", "accessKey": KEYS.access, "secretKey": KEYS.secret}
-    draft = fs_pb2.Filesystem(name="data", url=f"s3://{BUCKET}/{site.tag}", properties=properties)
+    draft = fs_pb2.Filesystem(name="data", url=f"s3://{BUCKET}/{site.tag}", properties=server.properties)
     await alice.call(fs_pb2.CreateFilesystemRequest(filesystem=draft))
     await write(alice, "folder/file", b"0123456789")
     return alice

@@ -20,8 +20,7 @@ PART = 5 << 20
 
 
 def properties(server: S3Server, **others: str) -> dict[str, str]:
-    own = {"endpoint": f"http://127.0.0.1:{server.port}", "accessKey": KEYS.access, "secretKey": KEYS.secret}
-    return own | others
+    return server.properties | others
 
 
 async def create(member: Member, url: str, given: dict[str, str]) -> fs_pb2.Filesystem:

@@ -42,10 +42,6 @@ async def site(process: JobProcess) -> AsyncIterator[JobSite]:
         yield opened
 
 
-def properties(server: S3Server) -> dict[str, str]:
-    return properties_of(server.settings)
-
-
 def properties_of(settings: S3Settings) -> dict[str, str]:
     endpoint = f"http://127.0.0.1:{settings.endpoint.port}"
     return {"endpoint": endpoint, "accessKey": KEYS.access, "secretKey": KEYS.secret}
@@ -53,14 +49,14 @@ def properties_of(settings: S3Settings) -> dict[str, str]:
 
 async def filesystem(site: JobSite, server: S3Server, bucket: str = "tests") -> str:
     name = f"far{site.tag}"
-    draft = fs_pb2.Filesystem(name=name, url=f"s3://{bucket}/{site.tag}", properties=properties(server))
+    draft = fs_pb2.Filesystem(name=name, url=f"s3://{bucket}/{site.tag}", properties=server.properties)
     await site.filesystems(fs_pb2.CreateFilesystemRequest(filesystem=draft))
     return name
 
 
 @pytest.fixture
 def bucket(site: JobSite, seaweed_server: S3Server) -> Iterator[Backend]:
-    backend = open_backend(f"s3://tests/{site.tag}", properties(seaweed_server), Surroundings(reach=ANYWHERE))
+    backend = open_backend(f"s3://tests/{site.tag}", seaweed_server.properties, Surroundings(reach=ANYWHERE))
     yield backend
     backend.close()
 

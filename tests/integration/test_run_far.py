@@ -16,7 +16,7 @@ from pf_backends.port import Backend
 from pf_backends.reach import ANYWHERE
 from support import fuse_mounts
 from support.pipeline_process import PipelineProcess
-from support.s3_servers import KEYS, S3Server
+from support.s3_servers import S3Server
 from support.servers import PostgresServer, ValkeyServer
 
 pytestmark = pytest.mark.skipif(bool(fuse_mounts.missing()), reason=fuse_mounts.missing())
@@ -62,13 +62,9 @@ async def site(process: PipelineProcess) -> AsyncIterator[PipelineSite]:
         yield opened
 
 
-def properties(server: S3Server) -> dict[str, str]:
-    return {"endpoint": f"http://127.0.0.1:{server.port}", "accessKey": KEYS.access, "secretKey": KEYS.secret}
-
-
 @pytest.fixture
 def bucket(site: PipelineSite, seaweed_server: S3Server) -> Iterator[Backend]:
-    backend = open_backend(f"s3://tests/{site.tag}", properties(seaweed_server), Surroundings(reach=ANYWHERE))
+    backend = open_backend(f"s3://tests/{site.tag}", seaweed_server.properties, Surroundings(reach=ANYWHERE))
     yield backend
     backend.close()
 
@@ -86,7 +82,7 @@ async def test_results_of_a_run_on_a_bucket_are_used_again(
     site: PipelineSite, seaweed_server: S3Server, bucket: Backend
 ) -> None:
     name = f"ppl{site.tag}"
-    draft = fs_pb2.Filesystem(name=name, url=f"s3://tests/{site.tag}", properties=properties(seaweed_server))
+    draft = fs_pb2.Filesystem(name=name, url=f"s3://tests/{site.tag}", properties=seaweed_server.properties)
     await site.filesystems(fs_pb2.CreateFilesystemRequest(filesystem=draft))
     bucket.put("run.yaml", DOCUMENT.format(filesystem=name).encode())
     bucket.put("code/prepare.sh", b"echo one two three > $1")

@@ -41,9 +41,7 @@ async def site() -> AsyncIterator[Site]:
 
 @pytest.fixture
 def remote(seaweed_server: S3Server, tmp_path: Path) -> Remote:
-    endpoint = f"http://127.0.0.1:{seaweed_server.port}"
-    properties = {"endpoint": endpoint, "accessKey": KEYS.access, "secretKey": KEYS.secret}
-    place = Place(f"s3://tests/jobs-{tmp_path.name}", properties)
+    place = Place(f"s3://tests/jobs-{tmp_path.name}", seaweed_server.properties)
     return Remote(filesystem="fs-ada-data", etag="1", place=place)
 
 

@@ -44,6 +44,11 @@ class S3Server:
         endpoint = Endpoint("127.0.0.1", self.port, tls=False)
         return S3Settings(endpoint, BUCKET, keys=KEYS, deadline=20.0, attempts=4)
 
+    @property
+    def properties(self) -> dict[str, str]:
+        """Of a filesystem that lies in it."""
+        return {"endpoint": f"http://127.0.0.1:{self.port}", "accessKey": KEYS.access, "secretKey": KEYS.secret}
+
     def answers(self) -> bool:
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
@@ -116,9 +121,7 @@ def started(name: str, port: int, command: Sequence[str], folder: Path, **variab
 
 def place_in(server: S3Server, name: str) -> tuple[str, dict[str, str]]:
     """The URL and the properties of a folder that a mount is told."""
-    endpoint = f"http://127.0.0.1:{server.port}"
-    properties = {"endpoint": endpoint, "accessKey": KEYS.access, "secretKey": KEYS.secret}
-    return f"s3://{BUCKET}/{name}", properties
+    return f"s3://{BUCKET}/{name}", server.properties
 
 
 def make_bucket(settings: S3Settings) -> None:
