@@ -98,6 +98,8 @@ class Product(ABC):
                 os.getxattr(path, name)
             if path.is_file():
                 path.read_bytes()
+        # That took the memory which was at hand.
+        settle_disk()
 
     def settle(self) -> None:
         """Waits until it does nothing more."""
