@@ -11,12 +11,14 @@ from pf_backends.entries import Entry
 class Listing:
     """All of what is in a folder, good until a time; what is changed here is changed in it too."""
 
-    __slots__ = ("_names", "_shown", "doubted", "entries", "until")
+    __slots__ = ("_names", "_shown", "asked", "doubted", "entries", "until")
 
     def __init__(self, entries: Iterable[Entry], until: float) -> None:
         self.entries = {entry.name: entry for entry in entries}
         self.until = until
         """By the monotonic clock."""
+        self.asked = 0
+        """How many names were looked up in it."""
         self.doubted = set[str]()
         """Names of which more must be asked: what is told of them here is not so any more."""
         self._names: Sequence[str] | None = None

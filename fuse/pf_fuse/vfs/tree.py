@@ -99,6 +99,7 @@ class Tree:
         if (node := self.nodes.child(folder, name)) and node.until > now:
             return Found(node.entry, node.until)
         if (listing := folder.listing) and listing.until > now and name not in listing.doubted:
+            listing.asked += 1
             return Found(listing.entries.get(name), listing.until)
         if folder.absent and (until := folder.absent.get(name, 0.0)) > now:
             return Found(None, until)
@@ -274,9 +275,12 @@ class Tree:
         return node
 
     def _crowded(self, folder: Node) -> bool:
-        """True once many names of the folder are asked for one by one."""
+        """True once many names of the folder are asked for one by one, or if they were in its last list."""
         now = self._monotonic()
         with self.lock:
+            last = folder.listing
+            if last and last.asked >= self._freshness.crowd and len(last.entries) <= _PAGE:
+                return True
             since, times = self._asked.get(folder.id, (now, 0))
             if now - since > self._freshness.seconds:
                 since, times = now, 0
