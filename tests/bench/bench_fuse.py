@@ -30,10 +30,15 @@ PART = 16 * fuse_data.MIB
 PEERS: Sequence[type[Peer]] = (JuiceFs, Rclone, S3Fs)
 
 
+def disk() -> Path:
+    """That of the user's home, or of BENCH_DISK. Temporary folders may be in memory."""
+    return Path(os.environ.get("BENCH_DISK", Path.home()))
+
+
 @cache
 def store() -> S3Server:
-    """A store with the data, stopped at the end of the bench."""
-    server = versity("--keep-alive")
+    """A store with the data, on the disk that is measured; stopped at the end of the bench."""
+    server = versity("--keep-alive", within=disk())
     backend = open_backend(f"s3://{BUCKET}/{FOLDER}", server.properties)
     fuse_data.put(backend.put)
     upload = backend.begin(fuse_data.BIG_PATH)
@@ -47,8 +52,8 @@ def store() -> S3Server:
 
 @contextmanager
 def room() -> Iterator[Path]:
-    """A folder on a disk: that of the user's home, or of BENCH_DISK. Temporary ones may be in memory."""
-    folder = tempfile.mkdtemp(prefix="bench-fuse-", dir=os.environ.get("BENCH_DISK", Path.home()))
+    """A folder on the disk that is measured."""
+    folder = tempfile.mkdtemp(prefix="bench-fuse-", dir=disk())
     try:
         yield Path(folder)
     finally:

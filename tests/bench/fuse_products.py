@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -247,11 +248,15 @@ class S3Fs(Peer):
 
 @dataclass
 class Shown(Peer):
-    """The folder where the store keeps all of it, shown by the example of libfuse, which is C: it fetches nothing."""
+    """The folder where the store keeps all of it, shown by the example of libfuse, which is C: it fetches nothing.
+
+    With one thread, and what the kernel reads ahead unless it is told otherwise. It holds a descriptor of each file.
+    """
 
     title = "passthrough_ll"
 
     def command(self) -> Command:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
         source = f"source={stored_in(self.server)}"
         return [ENGINES / "libfuse/passthrough_ll", "-f", "-s", "-o", source, self.place], {}
 

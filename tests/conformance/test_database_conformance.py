@@ -296,7 +296,7 @@ async def test_the_time_of_a_change_is_not_before_that_of_one_it_waited_for(prob
 
 
 async def test_commits_wake_their_own_process_at_once(probe: Probe) -> None:
-    """Who only looks once a second for what others commit needs four seconds or more for five."""
+    """Who only looks once a second for what others commit needs three seconds or more for five."""
     log = probe.database.log
     found: asyncio.Queue[Event] = asyncio.Queue()
 
@@ -308,12 +308,12 @@ async def test_commits_wake_their_own_process_at_once(probe: Probe) -> None:
                 found.put_nowait(event)
             await log.commits()
 
-    follower = asyncio.create_task(follow())
-    async with asyncio.timeout(2.5):
+    async with asyncio.timeout(2.5), asyncio.TaskGroup() as group:
+        follower = group.create_task(follow())
         for _ in range(5):
             newest = (await emit(probe, 1))[-1]
             assert await found.get() == newest
-    follower.cancel()
+        follower.cancel()
 
 
 async def test_a_commit_between_the_look_and_the_wait_is_heard(probe: Probe) -> None:

@@ -92,10 +92,10 @@ def seaweed(**more: object) -> S3Server:
     return replace(started("seaweed", s3, command, folder), more=more)
 
 
-def versity(*more: str) -> S3Server:
-    """versitygw over a folder. Unless told ``--keep-alive`` it hangs up after each answer."""
+def versity(*more: str, within: Path | None = None) -> S3Server:
+    """versitygw over a new folder, within another. Unless told ``--keep-alive`` it hangs up after each answer."""
     binary = built("versitygw", VERSITYGW)
-    folder = Path(tempfile.mkdtemp(prefix="pf"))
+    folder = Path(tempfile.mkdtemp(prefix="pf", dir=within))
     for inner in ("data", "meta"):
         (folder / inner).mkdir()
     (port,) = free_ports(1)

@@ -76,8 +76,8 @@ def seconds_and_rest(lasts: float) -> tuple[int, int]:
 def entry_fields(known: Known) -> tuple[int, ...]:
     """A node of 0 says that there is nothing of the name."""
     attributes, name_lasts, attributes_last = known
-    lasts, lasts_rest = found = seconds_and_rest(attributes_last)
-    name, name_rest = found if name_lasts == attributes_last else seconds_and_rest(name_lasts)
+    lasts, lasts_rest = seconds_and_rest(attributes_last)
+    name, name_rest = (lasts, lasts_rest) if name_lasts == attributes_last else seconds_and_rest(name_lasts)
     if attributes is None:
         return (0, 0, name, 0, name_rest, 0, *NO_ATTRIBUTES)
     return (attributes.node, 0, name, lasts, name_rest, lasts_rest, *attribute_fields(attributes))

@@ -11,16 +11,15 @@ from pf_backends.entries import Entry
 class Listing:
     """All of what is in a folder, good until a time; what is changed here is changed in it too."""
 
-    __slots__ = ("_names", "_shown", "asked", "doubted", "entries", "until")
+    __slots__ = ("_asked", "_names", "_shown", "doubted", "entries", "until")
 
     def __init__(self, entries: Iterable[Entry], until: float) -> None:
         self.entries = {entry.name: entry for entry in entries}
         self.until = until
         """By the monotonic clock."""
-        self.asked = 0
-        """How many names were looked up in it."""
         self.doubted = set[str]()
         """Names of which more must be asked: what is told of them here is not so any more."""
+        self._asked = set[str]()
         self._names: Sequence[str] | None = None
         self._shown: Sequence[str] | None = None
 
@@ -39,6 +38,17 @@ class Listing:
     def is_shown(self) -> bool:
         """True if there is no other name since a reader has seen all."""
         return self._shown is not None and self._shown is self._names
+
+    def looked_up(self, name: str, crowd: int) -> None:
+        """So many names are a crowd; more are not remembered."""
+        if len(self._asked) < crowd:
+            self._asked.add(name)
+
+    def was_crowded(self, crowd: int) -> bool:
+        """True, once, if so many names were looked up in it: where no other list comes of that, they count anew."""
+        found = len(self._asked) >= crowd
+        self._asked.clear()
+        return found
 
     def after(self, name: str, count: int) -> Sequence[Entry]:
         """The next things in order, as far as they were not removed since."""

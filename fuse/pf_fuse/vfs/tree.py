@@ -99,7 +99,7 @@ class Tree:
         if (node := self.nodes.child(folder, name)) and node.until > now:
             return Found(node.entry, node.until)
         if (listing := folder.listing) and listing.until > now and name not in listing.doubted:
-            listing.asked += 1
+            listing.looked_up(name, self._freshness.crowd)
             return Found(listing.entries.get(name), listing.until)
         if folder.absent and (until := folder.absent.get(name, 0.0)) > now:
             return Found(None, until)
@@ -278,8 +278,8 @@ class Tree:
         """True once many names of the folder are asked for one by one, or if they were in its last list."""
         now = self._monotonic()
         with self.lock:
-            last = folder.listing
-            if last and last.asked >= self._freshness.crowd and len(last.entries) <= _PAGE:
+            last = folder.listing if folder.listing and len(folder.listing.entries) <= _PAGE else None
+            if last and (last.was_crowded(self._freshness.crowd) or folder.id in self._listing):
                 return True
             since, times = self._asked.get(folder.id, (now, 0))
             if now - since > self._freshness.seconds:

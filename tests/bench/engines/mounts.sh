@@ -4,21 +4,27 @@
 set -euo pipefail
 here=$(dirname "${BASH_SOURCE[0]}")
 libfuse=$here/../../../.cache/engines/libfuse
+example=/usr/share/doc/libfuse3-dev/examples/passthrough_ll.c
+
+# Lists of packages may be missing, or old.
+apt() {
+    apt-get --quiet --quiet "$@" || { apt-get --quiet --quiet update && apt-get --quiet --quiet "$@"; }
+}
 
 "$here/install.sh" juicefs rclone
 missing=()
-for needed in s3fs:s3fs fuse3:fusermount3 gcc:cc; do
+for needed in s3fs:s3fs fuse3:fusermount3 gcc:cc pkg-config:pkg-config; do
     command -v "${needed#*:}" >/dev/null || missing+=("${needed%:*}")
 done
+pkg-config --exists fuse3 2>/dev/null || missing+=(libc6-dev libfuse3-dev)
 if [ "${#missing[@]}" -gt 0 ]; then
     printf 'installing %s\n' "${missing[*]}" >&2
-    apt-get install --quiet --yes "${missing[@]}" >/dev/null || {
-        apt-get update --quiet >/dev/null && apt-get install --quiet --yes "${missing[@]}" >/dev/null
-    }
+    apt install --yes "${missing[@]}" >/dev/null
 fi
 if [ ! -x "$libfuse/passthrough_ll" ]; then
+    # Images leave out what is in /usr/share/doc.
     rm -rf "$libfuse" && mkdir -p "$libfuse"
-    (cd "$libfuse" && apt-get download --quiet libfuse3-dev >/dev/null 2>&1 && dpkg-deb --extract libfuse3-dev_*.deb .)
-    cc -O2 -D_GNU_SOURCE -I"$libfuse/usr/include/fuse3" -o "$libfuse/passthrough_ll" \
-        "$libfuse/usr/share/doc/libfuse3-dev/examples/passthrough_ll.c" -l:libfuse3.so.3 -lpthread
+    (cd "$libfuse" && apt download libfuse3-dev && dpkg-deb --extract libfuse3-dev_*.deb .)
+    # shellcheck disable=SC2046 - these are words
+    cc -O2 -o "$libfuse/passthrough_ll" "$libfuse$example" $(pkg-config --cflags --libs fuse3)
 fi
