@@ -23,7 +23,7 @@ from fixtures_fuse import SETTLED, Holdings
 from paddleflow.mountinfo import read_mounts
 from pf_fuse.holder.client import HolderGone, take
 from pf_fuse.holder.messages import Adopt, Come, Welcome, receive, send
-from support.fuse_holders import Holding
+from support.fuse_holders import Holding, until_it_listens
 from support.fuse_mounts import detach
 from support.waiting import until
 
@@ -269,9 +269,7 @@ def test_nobody_is_there_where_there_is_no_holder(tmp_path: Path) -> None:
 
 def test_nonsense_ends_only_whoever_says_it(holdings: Holdings, tmp_path: Path) -> None:
     holding = holdings(command=[])
-    deadline = time.monotonic() + 10
-    while not (tmp_path / "socket").exists() and time.monotonic() < deadline:
-        time.sleep(0.005)
+    until_it_listens(tmp_path / "socket")
     for packet in (b"nonsense", b'["Welcome", {}]', b'["Keep", {"text": 1, "more": 2}]', b"\0" * 1000):
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
             peer.connect(str(tmp_path / "socket"))

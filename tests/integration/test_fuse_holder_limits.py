@@ -14,6 +14,7 @@ from pathlib import Path
 from fixtures_fuse import Holdings
 from pf_fuse.holder.client import take
 from pf_fuse.holder.newcomers import NEWCOMERS
+from support.fuse_holders import until_it_listens
 
 LISTENS = 4.0
 """Seconds that a holder listens to who says nothing."""
@@ -60,9 +61,7 @@ def test_a_client_that_dies_when_no_more_files_can_be_open_is_replaced_once_they
 def test_who_comes_and_says_nothing_is_let_go(holdings: Holdings, tmp_path: Path) -> None:
     """The first of many at once, and one who is alone after a while."""
     holding = holdings(command=[], listens=LISTENS)
-    until_there = time.monotonic() + 10
-    while not (tmp_path / "socket").exists() and time.monotonic() < until_there:
-        time.sleep(0.005)
+    until_it_listens(tmp_path / "socket")
     silent = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(NEWCOMERS + 1)]
     try:
         begun = time.monotonic()

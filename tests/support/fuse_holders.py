@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ from typing import Any
 
 from pf_fuse.holder.settings import HolderSettings
 from support.fuse_mounts import PATIENCE, detach
+from support.waiting import wait_until
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +101,13 @@ def hold(folder: Path, manners: dict[str, Any] | None = None, **how: Any) -> Hol
     with Path(f"{root}.errors").open("w") as errors:
         arguments = [sys.executable, "-m", "pf_fuse.holder", settings.encode()]
         return Holding(root, place, subprocess.Popen(arguments, env=os.environ | paths, stderr=errors))
+
+
+def until_it_listens(path: Path) -> None:
+    """A holder's socket is there a moment before anybody hears."""
+
+    def listens() -> bool:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
+            return path.exists() and not peer.connect_ex(str(path))
+
+    wait_until(listens)
