@@ -18,6 +18,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("paddleflow", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("paddleflow")
 
+# Its failures are to tell what was seen, as those of tests do.
+pytest.register_assert_rewrite("support.twins")
+
 pytest_plugins = [
     "fixtures_backends",
     "fixtures_client",

@@ -9,6 +9,7 @@ import errno
 import os
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -33,6 +34,8 @@ FLAGS = st.builds(
     st.sampled_from([os.O_RDONLY, os.O_WRONLY, os.O_RDWR]),
     st.sets(st.sampled_from([os.O_CREAT, os.O_EXCL, os.O_TRUNC, os.O_APPEND, os.O_DIRECTORY, os.O_NOFOLLOW])),
 )
+CHANGING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+"""What others see only once it is closed: also a new file, and one that was emptied."""
 BYTES = st.binary(max_size=40)
 PLACES = st.integers(0, 60)
 SLOTS = st.integers(0, 3)
@@ -57,7 +60,7 @@ class Handle:
 
     here: int
     there: int
-    writes: bool
+    changes: bool
 
 
 def outcome(work: Callable[[], object]) -> object:
@@ -88,8 +91,8 @@ class Twins(RuleBasedStateMachine):
 
     @property
     def still(self) -> bool:
-        """Nobody writes, so that others may."""
-        return not any(each.writes for each in self.open)
+        """Nobody changes files, so that others may."""
+        return not any(each.changes for each in self.open)
 
     def same(self, work: Callable[[Path], object]) -> object:
         here, there = outcome(lambda: work(self.here)), outcome(lambda: work(self.there))
@@ -173,7 +176,7 @@ class Twins(RuleBasedStateMachine):
         found = list[int]()
         told = self.same(lambda top: found.append(os.open(top / path, flags, 0o640)))
         if told is None:
-            self.open.append(Handle(found[0], found[1], flags & os.O_ACCMODE != os.O_RDONLY))
+            self.open.append(Handle(found[0], found[1], bool(flags & CHANGING)))
 
     @rule(slot=SLOTS)
     def close(self, slot: int) -> None:
@@ -279,6 +282,9 @@ def opened_site(kind: Kind, url: str, properties: Mapping[str, str]) -> Iterator
         backend = open_backend(url, properties, Surroundings(reach=ANYWHERE))
         stack.callback(backend.close)
         yield Site(kind, mounts[0].place, mounts[1].place, backend, count())
+        for mount in mounts:
+            # Seen where the test failed.
+            sys.stdout.write(mount.log[-4000:])
 
 
 def tried(site: Site, examples: int) -> None:

@@ -318,22 +318,6 @@ def test_a_mount_for_reading_refuses_each_change(backend: MemoryBackend, tmp_pat
     site.die()
 
 
-def test_attributes_of_users_are_kept(site: Site, backend: MemoryBackend) -> None:
-    site.write("f", b"some")
-    node = site.node("f")
-    got(site.vfs.setxattr(node, b"user.colour", b"red", os.XATTR_CREATE))
-    with fails(errno.EEXIST):
-        got(site.vfs.setxattr(node, b"user.colour", b"blue", os.XATTR_CREATE))
-    assert got(site.vfs.getxattr(site.node("f"), b"user.colour")) == b"red"
-    assert got(site.vfs.listxattr(site.node("f"))) == [b"user.colour"]
-    got(site.vfs.removexattr(site.node("f"), b"user.colour"))
-    with fails(errno.ENODATA):
-        got(site.vfs.getxattr(site.node("f"), b"user.colour"))
-    with fails(errno.ENODATA):
-        got(site.vfs.removexattr(site.node("f"), b"user.colour"))
-    assert backend.fetch("f", limit=10)[1] == b"some"
-
-
 def test_a_folder_that_is_written_to_all_the_time_is_listed_once(
     site: Site, backend: MemoryBackend, clock: list[float]
 ) -> None:

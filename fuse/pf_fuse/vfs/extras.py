@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 
 from pf_backends.entries import Facts
@@ -52,13 +52,20 @@ class Extras:
     def _get(self, node: Node, name: str) -> bytes:
         if node.id == TOP:
             raise failure(errno.ENODATA, name, "the top has no attributes")
-        value = (self._backend.attributes(node.path).attributes or {}).get(name)
+        value = self._attributes(node).get(name)
         if value is None:
             raise failure(errno.ENODATA, name, "there is no such attribute")
         return value
 
     def _list(self, node: Node) -> Sequence[bytes]:
-        return [os.fsencode(name) for name in self._backend.attributes(node.path).attributes or ()]
+        return [os.fsencode(name) for name in self._attributes(node)]
+
+    def _attributes(self, node: Node) -> Mapping[str, bytes]:
+        """Of a file that the backend does not have yet: those that it will have."""
+        staged = node.staged
+        if staged and staged.dirty and staged.facts.attributes is not None:
+            return staged.facts.attributes
+        return self._backend.attributes(node.path).attributes or {}
 
     def _set(self, node: Node, name: str, value: bytes | None, flags: int) -> None:
         if node.id == TOP:
