@@ -76,6 +76,11 @@ class Site:
         return self.folder / "data"
 
     @property
+    def temporary(self) -> Path:
+        """What is killed leaves folders there."""
+        return self.folder / "t"
+
+    @property
     def mounts(self) -> Path:
         return self.kubelet / "plugins" / "mounts"
 
@@ -83,7 +88,7 @@ class Site:
         return self.folder / "run" / f"{role}.sock"
 
     def make(self) -> None:
-        for folder in (self.kubelet / "pods", self.data, self.folder / "stores", self.folder / "reg"):
+        for folder in (self.kubelet / "pods", self.data, self.folder / "stores", self.folder / "reg", self.temporary):
             folder.mkdir(parents=True)
         self.store("data", f"local://{self.data}", {})
 
@@ -228,7 +233,8 @@ class Site:
             "controller": {"STORES": self.folder / "stores", "SOCKET": self.socket("controller")},
         }
         told = {f"PF_CSI_{role.upper()}_{name}": str(value) for name, value in own[role].items()}
-        return told | {name: text for name, text in self.variables.items() if name == "TMPDIR" or role.upper() in name}
+        told["TMPDIR"] = str(self.temporary)
+        return told | {name: text for name, text in self.variables.items() if role.upper() in name}
 
 
 def _is_client(process: int) -> bool:
