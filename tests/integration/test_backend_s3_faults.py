@@ -7,6 +7,7 @@ import secrets
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -59,10 +60,10 @@ def crooked(settings: S3Settings, proxy: FaultProxy) -> Iterator[S3Backend]:
 
 @contextmanager
 def through(
-    settings: S3Settings, proxy: FaultProxy, *, deadline: float = 10.0, attempts: int = 8
+    settings: S3Settings, proxy: FaultProxy, *, deadline: float = 10.0, attempts: int = 8, stall: float = 0.2
 ) -> Iterator[S3Backend]:
     endpoint = Endpoint("127.0.0.1", proxy.port, tls=False)
-    patience = Patience(connect=2.0, stall=0.2)
+    patience = Patience(connect=2.0, stall=stall)
     crooked = replace(settings, endpoint=endpoint, patience=patience, deadline=deadline, attempts=attempts)
     backend = S3Backend(crooked)
     yield backend
@@ -105,24 +106,16 @@ def test_a_store_that_asks_for_time_gets_it(crooked: S3Backend, settings: S3Sett
 
 
 def test_a_reader_that_breaks_off_never_goes_on_with_another_version(
-    straight: S3Backend, crooked: S3Backend, proxy: FaultProxy
+    straight: S3Backend, settings: S3Settings, proxy: FaultProxy
 ) -> None:
     straight.put("a", b"1" * SIZE)
     proxy.next(Fault(Kind.STALL, SIZE // 2))
-    failed: list[BaseException] = []
-
-    def reading() -> None:
-        try:
-            failed.append(AssertionError(read(crooked, "a", 0, SIZE)[:3]))
-        except OSError as error:
-            failed.append(error)
-
-    reader = threading.Thread(target=reading)
-    reader.start()
-    time.sleep(0.15)
-    straight.put("a", b"2" * SIZE)
-    reader.join()
-    assert isinstance(failed[0], Changed)
+    with through(settings, proxy, deadline=30.0, stall=3.0) as crooked, ThreadPoolExecutor(1) as reader:
+        reading = reader.submit(read, crooked, "a", 0, SIZE)
+        assert proxy.met.wait(20)
+        straight.put("a", b"2" * SIZE)
+        with pytest.raises(Changed):
+            reading.result()
 
 
 @pytest.mark.parametrize("after", [HEAD * 10, SIZE // 2])
@@ -180,11 +173,9 @@ def test_closing_ends_calls_under_way(straight: S3Backend, settings: S3Settings,
 
     reader = threading.Thread(target=reading)
     reader.start()
-    while not proxy.connections:
-        time.sleep(0.01)
-    time.sleep(0.05)
+    assert proxy.met.wait(20)
     backend.close()
-    reader.join(5)
+    reader.join(20)
     assert "closed" in failed[0]
 
 

@@ -50,14 +50,14 @@ async def within(seconds: float) -> AsyncIterator[None]:
 
 async def test_when_all_connections_are_lent_others_soon_hear_so(fresh_dsn: str) -> None:
     settings = PoolSettings(fresh_dsn, "public", max_size=1, acquire_timeout=0.2)
-    async with open_pool(settings) as pool, pool.lend(), within(1.5):
+    async with open_pool(settings) as pool, pool.lend(), within(5.0):
         with pytest.raises(DatabaseUnavailable):
             await PostgresView(pool).fetchval("select 1")
 
 
 async def test_when_many_hold_connections_for_long_single_statements_go_on(fresh_dsn: str) -> None:
     settings = PoolSettings(fresh_dsn, "public", max_size=4, turn_timeout=0.2)
-    async with open_pool(settings) as pool, pool.hold(), pool.hold(), within(1.5):
+    async with open_pool(settings) as pool, pool.hold(), pool.hold(), within(5.0):
         with pytest.raises(DatabaseUnavailable):
             async with pool.hold():
                 raise AssertionError
@@ -67,13 +67,13 @@ async def test_when_many_hold_connections_for_long_single_statements_go_on(fresh
 async def test_changes_that_wait_for_each_other_leave_connections_to_reads(database: PostgresDatabase) -> None:
     async def change() -> None:
         async with database.change("a"):
-            await asyncio.sleep(0.03)
+            await asyncio.sleep(0.1)
 
     async with asyncio.TaskGroup() as group:
         for _ in range(30):
             group.create_task(change())
         await asyncio.sleep(0.05)
-        async with within(0.5):
+        async with within(1.5):
             assert await rows(database.newest).fetchval("select 1") == 1
 
 
@@ -96,7 +96,7 @@ async def test_a_database_that_is_away_is_told_at_once(own_postgres: PostgresSer
     async with opened(own_postgres.dsn()) as view:
         assert await view.fetchval("select 1") == 1
         own_postgres.stop()
-        async with within(1.0):
+        async with within(5.0):
             with pytest.raises(DatabaseUnavailable):
                 await view.fetchval("select 1")
         own_postgres.start()

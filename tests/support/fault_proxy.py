@@ -50,6 +50,8 @@ class FaultProxy:
     """Set by `next`."""
     always: Fault | None = None
     connections: int = 0
+    met: threading.Event = field(default_factory=threading.Event)
+    """Set once a fault has begun amid what the server says."""
 
     def __post_init__(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -61,6 +63,7 @@ class FaultProxy:
     def next(self, *faults: Fault) -> None:
         """Ends all connections; those that follow take these faults."""
         self.plan = deque(faults)
+        self.met.clear()
         for each in list(self._open):
             _end(each)
         self._open.clear()
@@ -88,17 +91,20 @@ class FaultProxy:
             server = socket.create_connection(("127.0.0.1", self.target))
             self._open.add(server)
             threading.Thread(target=_pump, args=(client, server, lambda data: [data]), daemon=True).start()
-            down = _Trouble(fault, client, self._ended)
+            down = _Trouble(fault, client, self._ended, self.met)
             threading.Thread(target=_pump, args=(server, client, down), daemon=True).start()
 
 
 class _Trouble:
     """What becomes of the bytes that a server says."""
 
-    def __init__(self, fault: Fault | None, client: socket.socket, ended: threading.Event) -> None:
+    def __init__(
+        self, fault: Fault | None, client: socket.socket, ended: threading.Event, met: threading.Event
+    ) -> None:
         self._fault = fault
         self._client = client
         self._ended = ended
+        self._met = met
         self._seen = 0
 
     def __call__(self, data: bytes) -> Iterator[bytes]:
@@ -109,6 +115,7 @@ class _Trouble:
             return
         here = fault.after - before
         yield data[:here]
+        self._met.set()
         match fault.kind:
             case Kind.DELAY:
                 self._ended.wait(fault.seconds)

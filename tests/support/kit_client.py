@@ -72,7 +72,7 @@ async def running(echo: Echo, tls: Tls | None = None) -> AsyncIterator[Running]:
     await serving
 
 
-async def until(condition: Callable[[], Awaitable[bool]], patience: float = 10.0) -> None:
+async def until(condition: Callable[[], Awaitable[bool]], patience: float = 30.0) -> None:
     """Waits until something has become true."""
     async with asyncio.timeout(patience):
         while not await condition():  # noqa: ASYNC110  # what is waited for happens in another process or thread

@@ -10,7 +10,7 @@ from typing import TypeVar
 Answer = TypeVar("Answer")
 
 
-async def until(holds: Callable[[], bool], patience: float = 10.0, pause: float = 0.005) -> None:
+async def until(holds: Callable[[], bool], patience: float = 30.0, pause: float = 0.005) -> None:
     """Returns once it holds; fails after so many seconds."""
     deadline = time.monotonic() + patience
     while True:
@@ -20,7 +20,7 @@ async def until(holds: Callable[[], bool], patience: float = 10.0, pause: float 
         await asyncio.sleep(pause)
 
 
-def wait_until(holds: Callable[[], bool], patience: float = 10.0, pause: float = 0.005) -> None:
+def wait_until(holds: Callable[[], bool], patience: float = 30.0, pause: float = 0.005) -> None:
     """As `until`, where threads do the work."""
     deadline = time.monotonic() + patience
     while not holds():
@@ -28,7 +28,7 @@ def wait_until(holds: Callable[[], bool], patience: float = 10.0, pause: float =
         time.sleep(pause)
 
 
-async def eventually(ask: Callable[[], Awaitable[Answer | None]], patience: float = 10.0) -> Answer:
+async def eventually(ask: Callable[[], Awaitable[Answer | None]], patience: float = 30.0) -> Answer:
     """The first answer that is neither None nor empty nor zero; fails after so many seconds."""
     deadline = time.monotonic() + patience
     while True:

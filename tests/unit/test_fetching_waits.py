@@ -47,4 +47,4 @@ def test_what_several_requests_bring_at_once_is_all_there() -> None:
                 wait.arrived(fetch, memoryview(body)[fetch.extent.start : fetch.extent.end])
 
             list(threads.map(bring, fetches))
-            assert bytes(answer.result(timeout=1)) == body[1:-1]
+            assert bytes(answer.result(timeout=10)) == body[1:-1]

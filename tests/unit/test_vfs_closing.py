@@ -196,7 +196,7 @@ def test_others_go_on_while_it_is_looked_whether_what_goes_is_here(
     free = list[bool]()
 
     def go_on() -> bool:
-        if not site.tree.lock.acquire(timeout=0.5):
+        if not site.tree.lock.acquire(timeout=10):
             return False
         site.tree.lock.release()
         return True
