@@ -103,6 +103,8 @@ class Changes:
     size: int | None = None
     accessed: int | None = None
     modified: int | None = None
+    by_handle: bool = False
+    """Who asks for it has the file open to write, and will close it."""
 
 
 @dataclass(frozen=True, slots=True)

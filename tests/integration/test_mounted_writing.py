@@ -110,3 +110,32 @@ def test_a_quota_is_what_df_shows_and_programs_meet(seaweed_server: S3Server) ->
 def _left(mount: Mount) -> tuple[int, int]:
     told = os.statvfs(mount.place)
     return told.f_bavail * told.f_frsize, told.f_favail
+
+
+def test_who_cuts_a_file_by_its_name_has_it_uploaded_at_once_and_who_has_it_open_when_it_is_closed(
+    mount: Mount, store: S3Backend
+) -> None:
+    file = mount.place / "cut"
+    file.write_bytes(b"0123456789")
+    with file.open("r+b", buffering=0) as other:
+        os.truncate(file, 6)
+        assert has(store, "cut") == b"012345"
+        os.ftruncate(other.fileno(), 3)
+        assert has(store, "cut") == b"012345"
+    assert has(store, "cut") == b"012"
+
+
+def test_who_has_a_file_open_sees_its_size_after_it_was_replaced_elsewhere_or_its_process_was_killed(
+    mount: Mount, store: S3Backend
+) -> None:
+    file = mount.place / "replaced"
+    file.write_bytes(b"one")
+    with file.open("r+b", buffering=0) as other, (mount.place / "removed").open("w+b", buffering=0) as removed:
+        store.put("replaced", b"another")
+        wait_until(lambda: file.read_bytes() == b"another")
+        assert (os.fstat(other.fileno()).st_size, other.read()) == (3, b"one")
+        removed.write(b"x" * 1000)
+        (mount.place / "removed").unlink()
+        mount.kill()
+        assert os.fstat(removed.fileno()).st_size == 1000
+        assert os.pread(removed.fileno(), 2000, 0) == b"x" * 1000

@@ -269,3 +269,21 @@ def test_what_was_stored_is_not_put_aside_when_the_store_says_it_is_there_and_th
     wait_until(lambda: owed(site).files == 0)
     assert store.has("f") == b"somemore"
     assert not any((tmp_path / "aside").glob("*"))
+
+
+@pytest.mark.parametrize("opened", [True, False], ids=["open", "closed"])
+def test_what_is_cut_while_the_store_is_away_is_uploaded_like_what_was_closed(
+    make: Make, store: Store, tmp_path: Path, opened: bool
+) -> None:
+    site = make()
+    site.write("f", b"promised")
+    node = site.open("f") if opened else 0
+    site.truncate("f", 4)
+    assert (site.size("f"), owed(site).files) == (4, 1)
+    store.silent = False
+    wait_until(lambda: store.has("f") == b"prom")
+    wait_until(lambda: owed(site).files == 0)
+    if opened:
+        site.close(node)
+    assert not (tmp_path / "aside").exists()
+    assert not list((tmp_path / "stage").iterdir())

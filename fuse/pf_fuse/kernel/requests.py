@@ -279,6 +279,7 @@ class Requests:
             size=size if which & Change.SIZE else None,
             accessed=accessed if which & Change.ACCESSED else None,
             modified=modified if which & Change.MODIFIED else None,
+            by_handle=bool(which & Change.BY_HANDLE),
         )
 
     def statfs(self, node: int, _: int) -> Bytes | None:

@@ -109,6 +109,8 @@ class Change(IntFlag):
     SIZE = 1 << 3
     ACCESSED = 1 << 4
     MODIFIED = 1 << 5
+    BY_HANDLE = 1 << 6
+    """No attribute: who sets them has the file open, and will close it."""
     ACCESSED_NOW = 1 << 7
     MODIFIED_NOW = 1 << 8
 

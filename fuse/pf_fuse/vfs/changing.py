@@ -134,8 +134,7 @@ class Changing:
     def _rmdir(self, folder: Node, name: str) -> None:
         with self._lock:
             node = self._nodes.child(folder, name)
-            if node and any(each.staged and each.staged.dirty for each in node.within()):
-                raise failure(errno.ENOTEMPTY, name, "there is something in the folder")
+            _require_nothing_written_in(node)
         self._backend.remove_folder(joined(folder.path, name))
         with self._lock:
             self._tree.drop(folder, name)
@@ -181,6 +180,8 @@ class Changing:
         if there and there.kind is not Kind.FOLDER:
             raise failure(errno.ENOTDIR, target, "there is something of this name that is no folder")
         if there:
+            with self._lock:
+                _require_nothing_written_in(self._tree.at(target))
             self._backend.remove_folder(target)
         within = _used_within(node)
         with self._settling.resting(within):
@@ -254,7 +255,7 @@ class Changing:
 
     def _setattr(self, id_: int, changes: Changes) -> Known:
         if changes.size is not None:
-            self._writing.truncate(self._nodes[id_], changes.size)
+            self._writing.truncate(self._nodes[id_], changes.size, by_handle=changes.by_handle)
         with self._settling.still(self._nodes[id_]) as node:
             facts = self._facts(node, changes)
             path = "" if facts == NO_FACTS or self._keeping.here(node, facts) else node.path
@@ -272,6 +273,12 @@ class Changing:
         mode = changes.mode & 0o7777 if self._can.modes and changes.mode is not None else None
         times = self._can.modes or (node.staged and node.staged.dirty)
         return Facts(modified=changes.modified if times else None, mode=mode, owner=owner)
+
+
+def _require_nothing_written_in(folder: Node | None) -> None:
+    """ENOTEMPTY if something is below it that the backend does not have yet. The caller holds the lock."""
+    if folder and any(each.staged and each.staged.dirty for each in _all_within(folder)):
+        raise failure(errno.ENOTEMPTY, folder.name, "there is something in the folder")
 
 
 def _used_within(folder: Node) -> Sequence[Node]:

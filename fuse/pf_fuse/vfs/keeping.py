@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import replace
 
 from pf_backends.entries import Entry, Facts
+from pf_backends.errors import failure
 from pf_backends.port import Backend
 from pf_fuse.vfs.nodes import Node
 from pf_fuse.vfs.sessions import Sessions, version_here
@@ -32,19 +34,31 @@ class Keeping:
         return node.nameless or bool(staged and staged.dirty)
 
     def there(self, node: Node, path: str, facts: Facts) -> None:
-        """The backend keeps it. Who has the file open goes on with it, also if it bears another version now. Blocks."""
+        """The backend keeps it. Who has the file open goes on with it, also if it bears another version now. Blocks.
+
+        ESTALE if another version lies there than is open: who asks by name asks again, and finds that.
+        """
         used = bool(node.opens or node.staged)
-        before = self._backend.stat(path).version if used else ""
+        before = self._same(node, self._backend.stat(path)) if used else ""
         entry = self._backend.set_facts(path, facts)
         with self._tree.lock:
             if staged := node.staged:
                 staged.facts = replace(_both(staged.facts, facts), modified=staged.facts.modified)
             if used and before == version_here(node):
                 self._sessions.carry(node, entry)
-            elif not (staged and staged.dirty):
+            elif not used:
                 node.entry = entry
             if node.folder:
                 self._tree.put(node.folder, node.name, node.entry, node.until if staged and staged.dirty else None)
+
+    def _same(self, node: Node, there: Entry) -> str:
+        """The version that lies there, which is the one that is open."""
+        with self._tree.lock:
+            if there.version != version_here(node):
+                if node.folder:
+                    self._tree.put(node.folder, node.name, there)
+                raise failure(errno.ESTALE, node.name, "it was replaced by another version")
+        return there.version
 
 
 def _both(old: Facts, new: Facts) -> Facts:

@@ -179,7 +179,14 @@ class Looking:
                 self._walks.ended()
 
     def _refreshed(self, node: Node) -> Known:
-        self._tree.refresh(node)
+        try:
+            self._tree.refresh(node)
+        except OSError as error:
+            with self._lock:
+                # Who has it open goes on with what was opened, whatever lies there now.
+                if error.errno == errno.ESTALE and node.nameless and node.opens:
+                    return self.known(node)
+            raise
         with self._lock:
             return self.known(node)
 

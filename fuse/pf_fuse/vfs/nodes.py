@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
 
 from pf_backends.entries import ROOT, Entry, Kind
 from pf_backends.errors import failure
@@ -13,6 +12,7 @@ from pf_fuse.operations import TOP, Attributes
 from pf_fuse.staging.staged import Stage, Staged
 from pf_fuse.vfs.journal import Backed, Closed, Forgotten, Journal, NamedAt, OpenAt, Record, StagedIn
 from pf_fuse.vfs.listings import Listing
+from pf_fuse.vfs.records import UNLINKED, named, opened, written_here
 
 FOREVER = float("inf")
 _JOURNAL = 2 << 20
@@ -21,8 +21,6 @@ UNKNOWN = 1 << 30
 """Opens of what was open when this process went on with the mount: as many as the kernel knows. It stays open until the
 kernel forgets it, which it does of nothing that is open.
 """
-_UNLINKED = -1
-"""In the journal: the folder of what was removed here."""
 
 
 class Node:
@@ -141,7 +139,7 @@ class Nodes:
     def tell(self, *nodes: Node) -> None:
         """The kernel is told of nodes, each once more; a process that goes on with the mount knows them too."""
         if new := [node for node in nodes if not node.told and node.id != TOP]:
-            self._journal.put(map(_named, new))
+            self._journal.put(map(named, new))
         for node in nodes:
             node.told += 1
         if self._journal.size > self._most:
@@ -151,7 +149,7 @@ class Nodes:
         """The kernel has the node open once more; of a file this version, and this way, stays what it reads."""
         if not node.opens and not node.backing:
             node.past = past
-            self._note(node, _opened(node))
+            self._note(node, opened(node))
         node.opens += 1
 
     def close(self, node: Node) -> None:
@@ -165,7 +163,7 @@ class Nodes:
         node.backing = backing
         node.past = node.past and not backing
         open_ = node.opens or backing
-        self._note(node, Backed(node.id, backing), _opened(node) if open_ else Closed(node.id))
+        self._note(node, Backed(node.id, backing), opened(node) if open_ else Closed(node.id))
         self.clear(node)
 
     def forget(self, id_: int, times: int) -> Node | None:
@@ -199,15 +197,19 @@ class Nodes:
         self.unname(node)
         self._name(node, folder, name)
         if node.told:
-            self._journal.put([_named(node)])
+            self._journal.put([named(node)])
 
     def all(self) -> Collection[Node]:
         return self._nodes.values()
 
     def begin(self, node: Node, staged: Staged) -> None:
-        """The file is written here from now on."""
+        """The file is written here from now on; if that cannot be written down it is not, and nothing is left."""
+        try:
+            self._note(node, written_here(node, staged))
+        except OSError:
+            self.stage.end(staged)
+            raise
         node.staged = staged
-        self._note(node, _staged(node, staged))
 
     def arrived(self, node: Node, staged: Staged, entry: Entry) -> None:
         """The backend has what was written."""
@@ -223,11 +225,11 @@ class Nodes:
         if staged is None or not staged.dirty:
             node.entry = entry
         if node.opens or node.backing:
-            self._note(node, _opened(node))
+            self._note(node, opened(node))
 
     def staged_otherwise(self, node: Node, staged: Staged) -> None:
         """Something else is known of what is written here: what the backend has of it, and is to keep beside it."""
-        self._journal.put([_staged(node, staged)])
+        self._journal.put([written_here(node, staged)])
 
     def owed(self, node: Node, staged: Staged) -> Callable[[], None]:
         """Written down: it will be uploaded. What is given has that outlive the machine; call it without the lock."""
@@ -239,11 +241,17 @@ class Nodes:
         """The file is written here no more."""
         if node.staged:
             # Together: the next process would take it for the version that was open before it was written.
-            still = [_opened(node)] if node.opens or node.backing else []
+            still = [opened(node)] if node.opens or node.backing else []
             self._journal.put([StagedIn(node.id, ""), *still])
             self.stage.end(node.staged)
             node.staged = None
             self.clear(node)
+
+    def abandon(self, node: Node) -> None:
+        """What was brought here was not changed in the end: the next process misses it, and takes that for the same."""
+        if node.staged:
+            self.stage.end(node.staged)
+            node.staged = None
 
     def close_all(self) -> None:
         """Nobody has anything open any more, also of what a process before could not tell: what was uploaded goes."""
@@ -255,12 +263,12 @@ class Nodes:
         """No name leads to the node any more; whoever has it open goes on with it."""
         self.unname(node)
         if node.opens or node.backing or node.staged:
-            self._journal.put([_named(node)])
+            self._journal.put([named(node)])
         self.clear(node)
 
     def _note(self, node: Node, *records: Record) -> None:
         """Writes down something of a node, of which nothing may have been written before."""
-        self._journal.put(records if node.told else [_named(node), *records])
+        self._journal.put(records if node.told else [named(node), *records])
 
     @staticmethod
     def unname(node: Node) -> None:
@@ -295,10 +303,10 @@ class Nodes:
             self._begin_anew()
         self._drop_finished()
         for node in self._nodes.values():
-            if node.staged and not node.nameless:
-                node.entry = node.staged.entry(node.path)
+            if node.staged:
+                node.entry = node.staged.entry(node.entry.path if node.nameless else node.path)
                 # It has what the backend may not have yet.
-                node.until = FOREVER if node.staged.dirty else 0.0
+                node.until = FOREVER if node.staged.dirty and not node.nameless else 0.0
         self._rewrite()
         self.stage.clear({node.staged.file.name for node in self._nodes.values() if node.staged})
 
@@ -327,7 +335,7 @@ class Nodes:
     def _take(self, record: Record) -> None:
         match record:
             case NamedAt(id_, folder, kind, name):
-                self._take_name(id_, self._nodes.get(folder), kind, os.fsdecode(name)).unlinked = folder == _UNLINKED
+                self._take_name(id_, self._nodes.get(folder), kind, os.fsdecode(name)).unlinked = folder == UNLINKED
             case Forgotten(id_) if node := self._nodes.pop(id_, None):
                 self.unname(node)
             case OpenAt(id_, path, version, size, modified, past) if node := self._nodes.get(id_):
@@ -361,13 +369,13 @@ class Nodes:
         while waiting:
             node = waiting.pop()
             if node.id != TOP:
-                yield _named(node)
+                yield named(node)
             if node.opens or node.backing:
-                yield _opened(node)
+                yield opened(node)
             if node.backing:
                 yield Backed(node.id, node.backing)
             if node.staged:
-                yield _staged(node, node.staged)
+                yield written_here(node, node.staged)
             waiting += node.within()
 
 
@@ -379,20 +387,4 @@ def _differs(node: Node, entry: Entry) -> bool:
     """True if the thing cannot be what the node is: the kernel would mix the bytes of two versions."""
     if node.entry.kind != entry.kind:
         return True
-    return bool(node.opens or node.backing) and node.entry.version != entry.version
-
-
-def _named(node: Node) -> NamedAt:
-    folder = node.folder.id if node.folder else _UNLINKED if node.unlinked else 0
-    return NamedAt(node.id, folder, node.entry.kind, os.fsencode(node.name))
-
-
-def _opened(node: Node) -> OpenAt:
-    entry = node.entry
-    return OpenAt(node.id, os.fsencode(entry.path), entry.version, entry.size, entry.modified, node.past)
-
-
-def _staged(node: Node, staged: Staged) -> StagedIn:
-    uploaded = replace(staged.uploaded, path="") if staged.uploaded and not staged.dirty else None
-    known = staged.made_of, staged.only_new, staged.facts, uploaded
-    return StagedIn(node.id, staged.file.name, *known, staged.owed, staged.sending, tuple(staged.maybe))
+    return bool(node.opens or node.backing or node.staged) and node.entry.version != entry.version

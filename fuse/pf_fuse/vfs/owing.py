@@ -122,6 +122,19 @@ class Owing:
         # Whoever has written to it meanwhile has it made safe again.
         staged.safe = changes
 
+    def changed_by_name(self, node: Node) -> None:
+        """It was changed, and maybe nobody has it open. Blocks."""
+        try:
+            self.flush(node)
+        except OSError:
+            with self._lock:
+                if matters(node):
+                    self.owe(node)
+            raise
+        with self._lock:
+            if not (matters(node) or node.opens):
+                self._settling.ended(node)
+
     def closed(self, node: Node) -> None:
         """Somebody closes it. Blocks."""
         # Whoever closed it was told when it was flushed.

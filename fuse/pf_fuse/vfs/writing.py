@@ -11,7 +11,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TypeVar
 
@@ -61,6 +61,7 @@ class Writing:
         self._owing = owing
         self.finish = owing.finish if owing else settling.finish
         self.leave = owing.leave if owing else settling.finish
+        self._changed_by_name = owing.changed_by_name if owing else settling.changed_by_name
         self._later = workers.submit
         self._can = can
         self._quota = quota
@@ -171,20 +172,37 @@ class Writing:
 
     def _created(self, caller: Caller, folder: Node, name: str, mode: int, flags: int) -> tuple[Known, Opened]:
         node = self._new(caller, folder, name, mode, flags)
-        opened = self._sessions.open_to_write(node, only=_only_writes(node, flags))
+        try:
+            opened = self._sessions.open_to_write(node, only=_only_writes(node, flags))
+        except OSError:
+            self._sessions.end(node)
+            self._unmade(folder, name)
+            raise
         return self._looking.told(node), opened
 
     def _new(self, caller: Caller, folder: Node, name: str, mode: int, flags: int) -> Node:
-        self._quota.take(name, files=1)
         facts = Facts(attributes={})
         if self._can.modes:
             facts = replace(facts, mode=mode & 0o7777, owner=(caller.uid, caller.gid))
         entry = Entry(joined(folder.path, name), Kind.FILE)
-        node = self._tree.put(folder, name, entry, FOREVER)
-        staged = self._nodes.stage.begin(only_new=bool(flags & os.O_EXCL), facts=facts)
-        self._nodes.begin(node, staged)
+        self._quota.take(name, files=1)
+        try:
+            staged = self._nodes.stage.begin(only_new=bool(flags & os.O_EXCL), facts=facts)
+            node = self._tree.put(folder, name, entry, FOREVER)
+            self._nodes.begin(node, staged)
+        except OSError:
+            self._unmade(folder, name)
+            raise
         self._show(node, staged)
         return node
+
+    def _unmade(self, folder: Node, name: str) -> None:
+        """A file could not be made here; what is written down of that can fail again, and is not needed."""
+        self._quota.take(name, files=-1)
+        if node := self._nodes.child(folder, name):
+            self._nodes.abandon(node)
+        with suppress(OSError):
+            self._tree.drop(folder, name)
 
     def _refreshed(self, node: Node, flags: int) -> Opened:
         self._tree.refresh(node)
@@ -198,7 +216,11 @@ class Writing:
     def _opened(self, node: Node, flags: int) -> Opened:
         opened = self._sessions.open_to_write(node, only=_only_writes(node, flags))
         if flags & os.O_TRUNC:
-            self._emptied(node)
+            try:
+                self._emptied(node)
+            except OSError:
+                self._settling.closed_at_once(node)
+                raise
         return opened
 
     def _emptied(self, node: Node) -> None:
@@ -225,8 +247,8 @@ class Writing:
     def _touching(self, node: Node, staged: Staged) -> Iterator[None]:
         """The same if the change is made, and not if it fails."""
         before = staged.dirty, staged.facts
-        self._touched(node, staged)
         try:
+            self._touched(node, staged)
             yield
         except OSError:
             staged.dirty, staged.facts = before
@@ -261,8 +283,8 @@ class Writing:
         self.settle(node)
         return count
 
-    def truncate(self, node: Node, size: int) -> None:
-        """Cuts the file, or makes it longer. Blocks."""
+    def truncate(self, node: Node, size: int, *, by_handle: bool) -> None:
+        """Cuts the file, or makes it longer. Whoever does so by its name has no close to come. Blocks."""
         with self._lock:
             self._sessions.require_asking(node)
 
@@ -272,13 +294,23 @@ class Writing:
             staged.cut(size)
             self._show(node, staged)
 
-        self._changing(node, cut, keep=size)
-        with self._lock:
-            opens = node.opens
-        if not opens:
-            self._settling.changed_by_name(node)
-        elif opens >= UNKNOWN:
+        try:
+            self._changing(node, cut, keep=size)
+        except OSError:
+            self._abandon(node)
+            raise
+        if not by_handle:
+            self._changed_by_name(node)
+        elif node.opens >= UNKNOWN:
             self._settling.settle(node)
+
+    def _abandon(self, node: Node) -> None:
+        """What was brought here for a change that failed goes, if it is not all of the file or nobody has it open."""
+        with self._lock:
+            staged = node.staged
+            if staged and not staged.dirty and (staged.size != node.entry.size or not node.opens):
+                self._nodes.abandon(node)
+                self._sessions.read_anew(node, node.entry)
 
     def _allocate(self, node: Node, offset: int, length: int) -> None:
         def allocate(staged: Staged) -> None:
