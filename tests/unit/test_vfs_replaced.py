@@ -115,3 +115,29 @@ def test_who_cuts_a_file_by_its_name_has_no_close_to_come(site: Site, backend: M
         site.truncate("f", 3)
         assert backend.fetch("f", limit=99)[1] == b"012"
     assert site.read("f") == b"012"
+
+
+def test_what_was_changed_here_can_be_removed_when_another_machine_has_removed_it(
+    site: Site, backend: MemoryBackend
+) -> None:
+    backend.put("f", b"some")
+    node = site.open("f", os.O_RDWR)
+    site.put(node, b"more")
+    backend.remove("f")
+    site.remove("f")
+    assert site.names("") == []
+    site.close(node)
+    assert site.names("") == []
+
+
+def test_a_folder_that_another_machine_has_just_made_is_not_taken_for_a_file(
+    site: Site, backend: MemoryBackend, clock: list[float]
+) -> None:
+    with pytest.raises(FileNotFoundError):
+        site.known("f")
+    backend.make_folder("f")
+    clock[0] += 10
+    with fails(errno.ESTALE):
+        site.create("f", os.O_WRONLY | os.O_TRUNC)
+    backend.put("f/g", b"")
+    assert site.names("f") == ["g"]

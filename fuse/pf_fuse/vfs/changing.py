@@ -121,12 +121,12 @@ class Changing:
     def _unlink(self, folder: Node, name: str) -> None:
         with self._lock:
             node = self._nodes.child(folder, name)
-            only_here = bool(node and node.staged and node.staged.uploaded is None and not node.staged.made_of)
+            written_here = bool(node and node.staged and node.staged.dirty)
         with self._settling.leaving(node):
             try:
                 self._backend.remove(joined(folder.path, name))
             except FileNotFoundError:
-                if not only_here:
+                if not written_here:
                     raise
         with self._lock:
             self._tree.drop(folder, name)

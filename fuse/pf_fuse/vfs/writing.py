@@ -166,6 +166,9 @@ class Writing:
             if flags & os.O_EXCL:
                 raise failure(errno.EEXIST, name, "there is something of this name already")
             node = self._tree.enter(folder, found.entry, found.until)
+            if node.entry.kind is not Kind.FILE:
+                # The kernel looks again, and asks otherwise.
+                raise failure(errno.ESTALE, name, "something else than a file was made there meanwhile")
         opened = self._refreshed(node, flags)
         with self._lock:
             return self._looking.told(node), opened
