@@ -7,6 +7,7 @@ import signal
 import time
 from contextlib import suppress
 from functools import partial
+from itertools import count
 from uuid import uuid4
 
 import asyncpg
@@ -107,13 +108,9 @@ async def test_a_stopped_leader_stores_nothing_once_another_one_has_taken_over(
 
 async def overtake(made: Site, point: Point) -> None:
     """Stops the leader, has the other one admit somebody, and lets the first go on."""
-    before, lost, taken = (f"{word}-{point}" for word in ("before", "lost", "taken"))
-    leader, heir = await two(made)
-    overtaken = await admitted(made, before)
-    leader.wish(point, Act.STOP)
-    losing = asyncio.create_task(Caller(leader.channel, made.secret)(submission(lost)))
-    await made.instances.reached.get()
-    newest = await eventually(partial(through, made, heir, taken))
+    overtaken = await admitted(made, f"before-{point}")
+    leader, heir, losing, lost = await stopped(made, point)
+    newest = await eventually(partial(through, made, heir, f"taken-{point}"))
     leader.signal(signal.SIGCONT)
     leader.wish(Point.WAITING, Act.WAIT)
     with pytest.raises(Unavailable):
@@ -125,6 +122,25 @@ async def overtake(made: Site, point: Point) -> None:
     found = await history(made.dsn)
     require_one_leader(found)
     assert found.fences[overtaken] < found.fences[newest] <= found.fences[again]
+
+
+async def stopped(made: Site, point: Point) -> tuple[Instance, Instance, asyncio.Task[object], str]:
+    """The leader, stopped amid a submission; the other one; the submission, and its job."""
+    for number in count():
+        leader, heir = await two(made)
+        leader.wish(point, Act.STOP)
+        job = f"lost-{point}-{number}"
+        losing: asyncio.Task[object] = asyncio.create_task(Caller(leader.channel, made.secret)(submission(job)))
+        reached = asyncio.create_task(made.instances.reached.get())
+        await asyncio.wait({losing, reached}, return_when=asyncio.FIRST_COMPLETED)
+        if reached.done():
+            return leader, heir, losing, job
+        # On a machine that is busy the other one may lead by now.
+        reached.cancel()
+        leader.wish_nothing()
+        with suppress(Unavailable):
+            await losing
+    raise AssertionError
 
 
 async def test_a_leader_that_believes_in_a_lease_it_has_lost_stores_nothing(
