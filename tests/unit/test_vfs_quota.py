@@ -123,6 +123,43 @@ def test_what_is_not_uploaded_yet_is_counted(limited: Make) -> None:
     site.close(node)
 
 
+@pytest.mark.parametrize("flags", [os.O_WRONLY | os.O_TRUNC, os.O_WRONLY])
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_file_that_is_written_again_is_counted_once(
+    limited: Make, backend: MemoryBackend, flags: int, killed: bool
+) -> None:
+    site = limited(70, 2)
+    node = site.open("there", flags)
+    site.put(node, b"a" * 30)
+    if killed:
+        site.die()
+        site = limited(70, 2)
+    site.counter.count()
+    site.put(node, b"b" * 40, 30)
+    with fails(errno.EDQUOT):
+        site.put(node, b"c", 70)
+    site.close(site.create("g"))
+    with fails(errno.EDQUOT):
+        site.create("h")
+    site.close(node)
+    assert backend.fetch("there", limit=100)[1] == b"a" * 30 + b"b" * 40
+
+
+def test_a_file_that_was_uploaded_and_is_written_on_is_counted_once(limited: Make) -> None:
+    site = limited(100, 2)
+    node = site.create("f")
+    site.put(node, b"a" * 30)
+    got(site.vfs.fsync(node, data_only=False))
+    site.put(node, b"b" * 5, 30)
+    site.die()
+    site = limited(100, 2)
+    site.put(node, b"c" * 5, 35)
+    with fails(errno.EDQUOT):
+        site.put(node, b"d", 40)
+    with fails(errno.EDQUOT):
+        site.create("g")
+
+
 def test_what_is_left_is_told(limited: Make) -> None:
     site = limited(10 * 4096, 3)
     assert left(site) == (9, 2)

@@ -395,4 +395,4 @@ def _opened(node: Node) -> OpenAt:
 def _staged(node: Node, staged: Staged) -> StagedIn:
     uploaded = replace(staged.uploaded, path="") if staged.uploaded and not staged.dirty else None
     known = staged.made_of, staged.only_new, staged.facts, uploaded
-    return StagedIn(node.id, staged.file.name, *known, staged.owed, staged.sending, tuple(staged.maybe))
+    return StagedIn(node.id, staged.file.name, *known, staged.owed, staged.sending, tuple(staged.maybe), staged.there)
