@@ -179,9 +179,13 @@ class Writing:
         facts = Facts(attributes={})
         if self._can.modes:
             facts = replace(facts, mode=mode & 0o7777, owner=(caller.uid, caller.gid))
+        try:
+            staged = self._nodes.stage.begin(only_new=bool(flags & os.O_EXCL), facts=facts)
+        except OSError:
+            self._quota.take(name, files=-1)
+            raise
         entry = Entry(joined(folder.path, name), Kind.FILE)
         node = self._tree.put(folder, name, entry, FOREVER)
-        staged = self._nodes.stage.begin(only_new=bool(flags & os.O_EXCL), facts=facts)
         self._nodes.begin(node, staged)
         self._show(node, staged)
         return node
@@ -210,11 +214,21 @@ class Writing:
         self._show(node, staged)
 
     def _written(self, node: Node, staged: Staged, offset: int, data: memoryview | bytes) -> int:
-        self._grow(node, max(node.entry.size, offset + len(data)))
-        count = os.pwrite(staged.descriptor, data, offset)
-        self._settling.written(node, staged, offset, offset + count)
-        self._show(node, staged)
+        with self._growing(node, max(node.entry.size, offset + len(data))):
+            count = os.pwrite(staged.descriptor, data, offset)
+            self._settling.written(node, staged, offset, offset + count)
+            self._show(node, staged)
         return count
+
+    @contextmanager
+    def _growing(self, node: Node, size: int) -> Iterator[None]:
+        """As `_grow`; what the disk did not take is not counted."""
+        self._grow(node, size)
+        try:
+            yield
+        finally:
+            if node.entry.size < size and not node.unlinked:
+                self._quota.take(node.name, node.entry.size - size)
 
     def _grow(self, node: Node, size: int) -> None:
         """EDQUOT if the file may not become so large; what nobody has a name for any more is not counted."""
@@ -267,10 +281,10 @@ class Writing:
             self._sessions.require_asking(node)
 
         def cut(staged: Staged) -> None:
-            self._grow(node, size)
-            os.ftruncate(staged.descriptor, size)
-            staged.cut(size)
-            self._show(node, staged)
+            with self._growing(node, size):
+                os.ftruncate(staged.descriptor, size)
+                staged.cut(size)
+                self._show(node, staged)
 
         self._changing(node, cut, keep=size)
         with self._lock:
@@ -282,10 +296,16 @@ class Writing:
 
     def _allocate(self, node: Node, offset: int, length: int) -> None:
         def allocate(staged: Staged) -> None:
-            self._grow(node, max(node.entry.size, offset + length))
-            os.posix_fallocate(staged.descriptor, offset, length)
-            staged.changes += 1
-            self._show(node, staged)
+            before = staged.size
+            with self._growing(node, max(before, offset + length)):
+                try:
+                    os.posix_fallocate(staged.descriptor, offset, length)
+                except OSError:
+                    # Disks that become full amid it leave the file longer.
+                    os.ftruncate(staged.descriptor, before)
+                    raise
+                staged.changes += 1
+                self._show(node, staged)
 
         self._changing(node, allocate)
 
