@@ -175,6 +175,8 @@ class Writing:
         return self._looking.told(node), opened
 
     def _new(self, caller: Caller, folder: Node, name: str, mode: int, flags: int) -> Node:
+        path = joined(folder.path, name)
+        self._require_short(path)
         self._quota.take(name, files=1)
         facts = Facts(attributes={})
         if self._can.modes:
@@ -184,11 +186,16 @@ class Writing:
         except OSError:
             self._quota.take(name, files=-1)
             raise
-        entry = Entry(joined(folder.path, name), Kind.FILE)
-        node = self._tree.put(folder, name, entry, FOREVER)
+        node = self._tree.put(folder, name, Entry(path, Kind.FILE), FOREVER)
         self._nodes.begin(node, staged)
         self._show(node, staged)
         return node
+
+    def _require_short(self, path: str) -> None:
+        """What is too long would be told when the file is closed, and what was written put aside."""
+        longest = self._can.longest
+        if longest is not None and len(os.fsencode(path)) > longest:
+            raise failure(errno.ENAMETOOLONG, path, f"files have paths of at most {longest} bytes here")
 
     def _refreshed(self, node: Node, flags: int) -> Opened:
         self._tree.refresh(node)
