@@ -87,6 +87,8 @@ class Capabilities:
     parts: Parts | None = None
     most_put: int | None = None
     """Bytes of a write in one piece."""
+    longest: int | None = None
+    """Bytes of the path of a file."""
     ordered: bool = False
     """It walks by the bytes of paths; in what order `list` tells of a folder nobody promises."""
     deep: bool = False

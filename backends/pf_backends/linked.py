@@ -9,6 +9,7 @@ from functools import reduce
 
 from pf_backends.entries import Capabilities, Condition, Entry, Facts, Kind, Page, Part, Parts, Renames, Space, Upload
 from pf_backends.errors import failure
+from pf_backends.paths import encoded
 from pf_backends.port import ANYTHING, NO_FACTS, Backend
 
 _RENAMES = (Renames.NOTHING, Renames.FILES, Renames.TREES)
@@ -36,7 +37,8 @@ class LinkedBackend:
     def __init__(self, main: Backend, links: Mapping[str, Backend]) -> None:
         self._main = main
         self._links = dict(links)
-        self._capabilities = reduce(_less, (each.capabilities for each in links.values()), main.capabilities)
+        able = reduce(_less, (each.capabilities for each in links.values()), main.capabilities)
+        self._capabilities = replace(able, longest=_longest(main, links))
 
     @property
     def capabilities(self) -> Capabilities:
@@ -232,6 +234,15 @@ def _less(one: Capabilities, other: Capabilities) -> Capabilities:
         byte_names=one.byte_names and other.byte_names,
         precision=max(one.precision, other.precision),
     )
+
+
+def _longest(main: Backend, links: Mapping[str, Backend]) -> int | None:
+    """What some place takes is not refused for all; what is too long for the one where it lies, that one tells."""
+    longest = main.capabilities.longest
+    for link, backend in links.items():
+        within = backend.capabilities.longest
+        longest = None if longest is None or within is None else max(longest, len(encoded(f"{link}/")) + within)
+    return longest
 
 
 def _fewer(one: Parts | None, other: Parts | None) -> Parts | None:

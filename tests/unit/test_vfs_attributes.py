@@ -61,3 +61,45 @@ def test_a_file_that_is_written_anew_keeps_its_attributes_meanwhile(site: Site) 
     with site.opening("f", os.O_WRONLY | os.O_TRUNC) as node:
         assert got(site.vfs.getxattr(node, b"user.colour")) == b"red"
     assert got(site.vfs.getxattr(site.node("f"), b"user.colour")) == b"red"
+
+
+@pytest.mark.parametrize("how", ["new", "new and synced", "read", "written", "begun anew"])
+def test_a_file_that_was_removed_has_attributes_as_long_as_it_is_open(
+    site: Site, backend: MemoryBackend, how: str
+) -> None:
+    if how.startswith("new"):
+        node = site.create("f", os.O_RDWR)
+    else:
+        backend.put("f", b"some")
+        flags = {"read": os.O_RDONLY, "written": os.O_RDWR, "begun anew": os.O_RDWR | os.O_TRUNC}
+        node = site.open("f", flags[how])
+    if how != "read":
+        site.put(node, b"others")
+    if how == "new and synced":
+        got(site.vfs.setxattr(node, b"user.size", b"small", 0))
+    site.remove("f")
+    before = [b"user.size"] if how == "new and synced" else []
+    assert got(site.vfs.listxattr(node)) == before
+    with fails(errno.ENODATA):
+        got(site.vfs.getxattr(node, b"user.colour"))
+    with fails(errno.ENODATA):
+        got(site.vfs.removexattr(node, b"user.colour"))
+    got(site.vfs.setxattr(node, b"user.colour", b"red", os.XATTR_CREATE))
+    with fails(errno.EEXIST):
+        got(site.vfs.setxattr(node, b"user.colour", b"blue", os.XATTR_CREATE))
+    assert got(site.vfs.getxattr(node, b"user.colour")) == b"red"
+    assert got(site.vfs.listxattr(node)) == [*before, b"user.colour"]
+    got(site.vfs.removexattr(node, b"user.colour"))
+    assert got(site.vfs.listxattr(node)) == before
+    site.close(node)
+    assert not backend.list("").entries
+
+
+def test_the_attributes_of_a_removed_file_are_not_those_of_the_next_of_its_name(site: Site) -> None:
+    removed = site.create("f", os.O_RDWR)
+    site.remove("f")
+    got(site.vfs.setxattr(removed, b"user.colour", b"red", 0))
+    site.write("f", b"another")
+    assert got(site.vfs.listxattr(site.node("f"))) == []
+    site.close(removed)
+    assert got(site.vfs.listxattr(site.node("f"))) == []

@@ -6,13 +6,15 @@ import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
+import msgspec
 import pytest
 
-from pf_backends.entries import Entry, Kind
+from pf_backends.entries import Entry, Facts, Kind
 from pf_fuse.operations import TOP
 from pf_fuse.staging.staged import Stage
-from pf_fuse.vfs.journal import Closed, Forgotten, Journal
+from pf_fuse.vfs.journal import Closed, Forgotten, Journal, StagedIn
 from pf_fuse.vfs.nodes import Nodes
 
 
@@ -46,6 +48,27 @@ def test_records_that_take_the_place_of_others_are_whole(tmp_path: Path) -> None
     journal.replace([Closed(2), Closed(3)])
     journal.put([Closed(4)])
     assert list(Journal(tmp_path / "nodes").read()) == [Closed(2), Closed(3), Closed(4)]
+
+
+class OldStagedIn(msgspec.Struct, frozen=True, tag="s", array_like=True):
+    """As versions before wrote it."""
+
+    node: int
+    file: str
+    made_of: str
+    only_new: bool
+    facts: Facts
+    uploaded: Entry | None
+
+
+def test_what_a_version_before_wrote_is_read_and_what_this_one_writes_is_read_by_it(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "nodes")
+    uploaded = Entry("", Kind.FILE, 5)
+    journal.put([cast("StagedIn", OldStagedIn(7, "a", "v", False, Facts(mode=0o600), uploaded))])
+    (found,) = journal.read()
+    assert found == StagedIn(7, "a", "v", facts=Facts(mode=0o600), uploaded=uploaded)
+    new = msgspec.msgpack.encode(StagedIn(7, "a", "v", there=5))
+    assert msgspec.msgpack.decode(new, type=OldStagedIn) == OldStagedIn(7, "a", "v", False, Facts(), None)
 
 
 def test_what_is_not_known_any_more_is_not_read_by_the_next_process(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ import pytest
 
 from pf_backends.entries import Space
 from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
-from pf_fuse.operations import TOP
+from pf_fuse.operations import TOP, Changes
 from pf_fuse.vfs.limiting import Limiting, kept_limits
 from pf_fuse.vfs.quota import Counter, Held, Limits, Quota
-from support.vfs_site import Site, fails, got
+from support.vfs_site import ME, Site, fails, got
 from support.waiting import wait_until
 
 Make = Callable[[int | None, int | None], Site]
@@ -120,6 +120,102 @@ def test_what_is_not_uploaded_yet_is_counted(limited: Make) -> None:
         site.put(node, b"b", 40)
     with fails(errno.EDQUOT):
         site.create("g")
+    site.close(node)
+
+
+@pytest.mark.parametrize("flags", [os.O_WRONLY | os.O_TRUNC, os.O_WRONLY])
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_file_that_is_written_again_is_counted_once(
+    limited: Make, backend: MemoryBackend, flags: int, killed: bool
+) -> None:
+    site = limited(70, 2)
+    node = site.open("there", flags)
+    site.put(node, b"a" * 30)
+    if killed:
+        site.die()
+        site = limited(70, 2)
+    site.counter.count()
+    site.put(node, b"b" * 40, 30)
+    with fails(errno.EDQUOT):
+        site.put(node, b"c", 70)
+    site.close(site.create("g"))
+    with fails(errno.EDQUOT):
+        site.create("h")
+    site.close(node)
+    assert backend.fetch("there", limit=100)[1] == b"a" * 30 + b"b" * 40
+
+
+def test_a_file_that_was_uploaded_and_is_written_on_is_counted_once(limited: Make) -> None:
+    site = limited(100, 2)
+    node = site.create("f")
+    site.put(node, b"a" * 30)
+    got(site.vfs.fsync(node, data_only=False))
+    site.put(node, b"b" * 5, 30)
+    site.die()
+    site = limited(100, 2)
+    site.put(node, b"c" * 5, 35)
+    with fails(errno.EDQUOT):
+        site.put(node, b"d", 40)
+    with fails(errno.EDQUOT):
+        site.create("g")
+
+
+def refuse(*_: object) -> int:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_what_the_disk_refuses_takes_no_room(limited: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = limited(100, None)
+    node = site.create("f", os.O_RDWR)
+    site.put(node, b"a" * 10)
+    with monkeypatch.context() as full:
+        full.setattr(os, "pwrite", refuse)
+        with fails(errno.ENOSPC):
+            got(site.vfs.write(node, 10, memoryview(b"b" * 30), 0))
+    with monkeypatch.context() as full:
+        full.setattr(os, "ftruncate", refuse)
+        with fails(errno.ENOSPC):
+            got(site.vfs.setattr(ME, node, Changes(size=40)))
+    with monkeypatch.context() as full:
+        full.setattr(os, "posix_fallocate", fill_and_refuse)
+        with fails(errno.ENOSPC):
+            got(site.vfs.fallocate(node, 0, 0, 40))
+    site.put(node, b"c" * 30, 10)
+    with fails(errno.EDQUOT):
+        site.put(node, b"d", 40)
+    site.close(node)
+    assert site.read("f") == b"a" * 10 + b"c" * 30
+
+
+def test_a_file_that_the_disk_refuses_is_not_there(limited: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = limited(None, 2)
+    with monkeypatch.context() as full:
+        full.setattr(site.nodes.stage, "begin", lambda **_: refuse())
+        with fails(errno.ENOSPC):
+            site.create("f")
+    assert site.names("") == ["there"]
+    with pytest.raises(FileNotFoundError):
+        site.node("f")
+    site.write("f", b"")
+    assert sorted(site.names("")) == ["f", "there"]
+
+
+def fill_and_refuse(descriptor: int, _offset: int, _length: int) -> None:
+    """As some disks do that become full amid it."""
+    os.truncate(descriptor, 35)
+    refuse()
+
+
+def test_what_the_disk_takes_in_part_is_counted_in_part(limited: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = limited(100, None)
+    node = site.create("f")
+    write = os.pwrite
+    with monkeypatch.context() as full:
+        full.setattr(os, "pwrite", lambda descriptor, data, offset: write(descriptor, data[:10], offset))
+        assert got(site.vfs.write(node, 0, memoryview(b"a" * 40), 0)) == 10
+    site.put(node, b"b" * 30, 10)
+    with fails(errno.EDQUOT):
+        site.put(node, b"c", 40)
     site.close(node)
 
 

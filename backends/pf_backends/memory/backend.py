@@ -43,13 +43,12 @@ EVERYTHING = Capabilities(
     owners=True,
     attributes=True,
     precision=1,
+    longest=4095,
 )
 LIKE_OBJECTS = changed_in(
     EVERYTHING, renames=Renames.NOTHING, appends=False, folders=False, links=False, modes=False, owners=False
 )
 """What an object store can do."""
-_LONGEST = 4095
-"""Bytes of a path."""
 _AFTER_SLASH = "0"
 """The character that follows the slash."""
 
@@ -313,8 +312,9 @@ class MemoryBackend:
             raise failure(errno.ENOTDIR, path, "is no folder")
 
     def _require_place(self, path: str) -> None:
-        if len(encoded(path)) > _LONGEST:
-            raise failure(errno.ENAMETOOLONG, path, f"has more than {_LONGEST} bytes")
+        longest = self._capabilities.longest
+        if longest is not None and len(encoded(path)) > longest:
+            raise failure(errno.ENAMETOOLONG, path, f"has more than {longest} bytes")
         if self._capabilities.folders:
             self._require_folder(parent(path))
 

@@ -60,7 +60,7 @@ class S3Backend:
     def capabilities(self) -> Capabilities:
         """Whether conditions are honoured is known after `check`, or the first write with one."""
         seen = self._seen or Honoured()
-        return changed_in(_CAPABILITIES, conditional=seen.puts and seen.uploads)
+        return changed_in(_CAPABILITIES, conditional=seen.puts and seen.uploads, longest=self._keys.longest)
 
     @property
     def address(self) -> str:

@@ -34,6 +34,11 @@ class Keys:
     def __init__(self, prefix: str) -> None:
         self._top = f"{prefix}/" if prefix else ""
 
+    @property
+    def longest(self) -> int:
+        """Bytes of the path of a file."""
+        return LONGEST_KEY - len(encoded(self._top))
+
     def of(self, path: str) -> str:
         """The key of a file."""
         key = self._top + path

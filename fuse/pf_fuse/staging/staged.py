@@ -53,6 +53,9 @@ class Known(Protocol):
     @property
     def maybe(self) -> Sequence[Print]: ...
 
+    @property
+    def there(self) -> int | None: ...
+
 
 @dataclass(slots=True, eq=False)
 class Staged:
@@ -73,6 +76,8 @@ class Staged:
     """One that is under way: nothing is written until it has ended."""
     before: int = 0
     """The time of the version whose place it takes."""
+    there: int | None = None
+    """Bytes of that version; None if there is none."""
     gate: Lock = field(default_factory=Lock)
     """Held by who writes bytes without the lock of the tree, and while an upload begins."""
     front: int = 0
@@ -120,7 +125,7 @@ class Staged:
 
     def arrived(self, entry: Entry) -> None:
         """The backend has what is here."""
-        self.uploaded, self.dirty, self.before = entry, False, entry.modified
+        self.uploaded, self.dirty, self.before, self.there = entry, False, entry.modified, entry.size
         self.made_of, self.only_new, self.owed = entry.version, False, False
         self.sending, self.maybe = False, ()
 
@@ -189,6 +194,7 @@ class Stage:
         dirty = known.uploaded is None
         staged = Staged(file, descriptor, known.made_of, known.only_new, known.facts, dirty, known.uploaded)
         staged.front, staged.owed, staged.sending, staged.maybe = staged.size, known.owed, known.sending, known.maybe
+        staged.there = known.uploaded.size if known.uploaded else known.there
         return staged
 
     def secure(self, staged: Staged) -> None:

@@ -81,7 +81,9 @@ class Bringing:
 
     def _begun(self, entry: Entry, made_of: str = "") -> Staged:
         facts = Facts(mode=entry.mode, owner=entry.owner)
-        return self._nodes.stage.begin(made_of=made_of, facts=facts, before=entry.modified)
+        staged = self._nodes.stage.begin(made_of=made_of, facts=facts, before=entry.modified)
+        staged.there = entry.size
+        return staged
 
 
 def _is_only_there(node: Node) -> bool:

@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
+from weakref import WeakKeyDictionary
 
 from pf_backends.entries import Facts
 from pf_backends.errors import failure
@@ -27,10 +28,13 @@ class Extras:
         """`settle`: has the backend have all that was written to a file."""
         self._backend = backend
         self._nodes = tree.nodes
+        self._lock = tree.lock
         self._keeping = keeping
         self._settle = settle
         self._later = workers.submit
         self._kept = backend.capabilities.attributes
+        self._nameless = WeakKeyDictionary[Node, Mapping[str, bytes]]()
+        """What was set to things that are open and were removed."""
 
     def getxattr(self, node: int, name: bytes) -> Answer[bytes]:
         self._require_own(name)
@@ -61,24 +65,30 @@ class Extras:
         return [os.fsencode(name) for name in self._attributes(node)]
 
     def _attributes(self, node: Node) -> Mapping[str, bytes]:
-        """Of a file that the backend does not have yet: those that it will have."""
+        """Of a file that the backend does not have yet, or has no more: those that are kept here."""
         staged = node.staged
-        if staged and staged.dirty and staged.facts.attributes is not None:
+        if staged and (staged.dirty or node.nameless) and staged.facts.attributes is not None:
             return staged.facts.attributes
+        if node.nameless:
+            return self._nameless.get(node, {})
         return self._backend.attributes(node.path).attributes or {}
 
     def _set(self, node: Node, name: str, value: bytes | None, flags: int) -> None:
         if node.id == TOP:
             raise failure(errno.EPERM, name, "the top has no attributes")
-        self._settle(node)
-        known = dict(self._backend.attributes(node.path).attributes or {})
-        if flags & os.XATTR_CREATE and name in known:
-            raise failure(errno.EEXIST, name, "there is such an attribute already")
-        if flags & os.XATTR_REPLACE and name not in known:
-            raise failure(errno.ENODATA, name, "there is no such attribute")
-        known.pop(name, None)
-        facts = Facts(attributes=known if value is None else {**known, name: value})
-        self._keeping.there(node, node.path, facts)
+        if not node.nameless:
+            self._settle(node)
+        facts = Facts(attributes=_changed(self._attributes(node), name, value, flags))
+        if not self._kept_here(node, facts):
+            self._keeping.there(node, node.path, facts)
+
+    def _kept_here(self, node: Node, facts: Facts) -> bool:
+        """True if no name leads to it any more: what is set lasts as long as it is open."""
+        with self._lock:
+            if node.nameless:
+                self._keeping.here(node, facts)
+                self._nameless[node] = facts.attributes or {}
+            return node.nameless
 
     def _require_own(self, name: bytes) -> None:
         """Programs such as ls ask of each file for attributes that nothing here has."""
@@ -87,3 +97,12 @@ class Extras:
             raise failure(errno.ENOSYS, os.fsdecode(name), "attributes cannot be kept here")
         if not name.startswith(_OWN):
             raise failure(errno.ENOTSUP, os.fsdecode(name), "attributes of users can be kept here, and no others")
+
+
+def _changed(known: Mapping[str, bytes], name: str, value: bytes | None, flags: int) -> Mapping[str, bytes]:
+    if flags & os.XATTR_CREATE and name in known:
+        raise failure(errno.EEXIST, name, "there is such an attribute already")
+    if flags & os.XATTR_REPLACE and name not in known:
+        raise failure(errno.ENODATA, name, "there is no such attribute")
+    others = {each: kept for each, kept in known.items() if each != name}
+    return others if value is None else {**others, name: value}

@@ -7,7 +7,7 @@ Lists are kept for as long as the folder is open, so that the places of one read
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from threading import Lock
 from typing import Protocol
@@ -70,12 +70,20 @@ class Kept:
 
 
 class Streamed:
-    """A list that is too long to be kept: only the page that is read is in memory, and what asks for the others."""
+    """A list that is too long to be kept: only the page that is read is in memory, and what asks for the others.
+
+    What is written here comes first, and then what the backend has beside it: when that has it, too, is all the same.
+    """
 
     until = 0.0
 
-    def __init__(self, list_: Callable[[str], tuple[Sequence[Entry], str]]) -> None:
-        self._list = list_
+    def __init__(self, tree: Tree, folder: Node) -> None:
+        """The caller holds the lock of the tree."""
+        self._tree = tree
+        self._folder = folder
+        self._path = folder.path
+        self._begun = tree.now()
+        self._ours = {each.name: each.entry for each in folder.within() if each.staged and each.staged.dirty}
         self._lock = Lock()
         self._starts: list[tuple[int, str]] = [(0, "")]
         """How many things come before each page, and what asks for it."""
@@ -95,17 +103,25 @@ class Streamed:
                     return ()
                 self._turn(page)
             first = before - self._starts[self._at][0]
-            return [(entry, before + at) for at, entry in enumerate(islice(self._entries, first, first + count), 1)]
+            found = islice(self._entries, first, first + count)
+            return [(self._as_here(entry), before + at) for at, entry in enumerate(found, 1)]
 
     def ended(self) -> None:
         return
 
     def _turn(self, page: int) -> None:
         start, rest = self._starts[page]
-        self._entries, rest = self._list(rest)
+        found, rest = self._tree.page(self._path, rest)
+        others = [entry for entry in found if entry.name not in self._ours]
+        self._entries = others if page else [*self._ours.values(), *others]
         self._at = page
         if rest and page + 1 == len(self._starts):
             self._starts.append((start + len(self._entries), rest))
+
+    def _as_here(self, entry: Entry) -> Entry:
+        """As it is if it was changed here meanwhile: an older version would take the name from who has it open."""
+        node = self._tree.nodes.child(self._folder, entry.name)
+        return node.entry if node and (node.changed >= self._begun or entry.name in self._ours) else entry
 
 
 class Folders:
@@ -146,14 +162,8 @@ class Folders:
     def begin(self, node: Node) -> tuple[int, Source]:
         """A new list. Blocks."""
         listing = self._tree.list(node)
-        source: Source
-        if listing:
-            source = Kept(listing)
-        else:
-            path = node.path
-            source = Streamed(lambda rest: self._tree.page(path, rest))
         with self._tree.lock:
-            return self._add(node, source)
+            return self._add(node, Kept(listing) if listing else Streamed(self._tree, node))
 
     def _add(self, node: Node, source: Source) -> tuple[int, Source]:
         if node.id not in self._opens:

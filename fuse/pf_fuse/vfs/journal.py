@@ -83,6 +83,8 @@ class StagedIn(msgspec.Struct, frozen=True, tag="s", array_like=True):
     """It is being uploaded."""
     maybe: tuple[Print, ...] = ()
     """What the backend may have of it, as it has not said what became of uploads."""
+    there: int | None = None
+    """Bytes of the version whose place it takes."""
 
 
 Record: TypeAlias = NamedAt | Forgotten | OpenAt | Closed | Backed | StagedIn

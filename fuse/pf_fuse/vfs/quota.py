@@ -167,15 +167,15 @@ class Counter:
             rest = page.rest
             if not rest:
                 waiting = self._waiting()
-                self._quota.counted(Held(size + waiting.bytes, files + waiting.files))
+                self._quota.counted(Held(max(0, size + waiting.bytes), files + waiting.files))
                 return
 
     def _waiting(self) -> Held:
+        """What there will be more than the backend has; fewer bytes where files were cut."""
         with self._tree.lock:
             staged = [node.staged for node in self._tree.nodes.all() if node.staged and not node.unlinked]
             dirty = [each for each in staged if each.dirty]
-            size = sum(each.size - (each.uploaded.size if each.uploaded else 0) for each in dirty)
-            return Held(max(0, size), sum(each.uploaded is None and not each.before for each in dirty))
+            return Held(sum(each.size - (each.there or 0) for each in dirty), sum(each.there is None for each in dirty))
 
     def _run(self) -> None:
         pause, seen = 0.0, -1

@@ -32,4 +32,4 @@ def written_here(node: Node, staged: Staged) -> StagedIn:
     """Where it is written, and what is known of that."""
     uploaded = replace(staged.uploaded, path="") if staged.uploaded and not staged.dirty else None
     known = staged.made_of, staged.only_new, staged.facts, uploaded
-    return StagedIn(node.id, staged.file.name, *known, staged.owed, staged.sending, tuple(staged.maybe))
+    return StagedIn(node.id, staged.file.name, *known, staged.owed, staged.sending, tuple(staged.maybe), staged.there)

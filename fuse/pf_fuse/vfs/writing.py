@@ -184,14 +184,15 @@ class Writing:
         return self._looking.told(node), opened
 
     def _new(self, caller: Caller, folder: Node, name: str, mode: int, flags: int) -> Node:
+        path = joined(folder.path, name)
+        self._require_short(path)
         facts = Facts(attributes={})
         if self._can.modes:
             facts = replace(facts, mode=mode & 0o7777, owner=(caller.uid, caller.gid))
-        entry = Entry(joined(folder.path, name), Kind.FILE)
         self._quota.take(name, files=1)
         try:
             staged = self._nodes.stage.begin(only_new=bool(flags & os.O_EXCL), facts=facts)
-            node = self._tree.put(folder, name, entry, FOREVER)
+            node = self._tree.put(folder, name, Entry(path, Kind.FILE), FOREVER)
             self._nodes.begin(node, staged)
         except OSError:
             self._unmade(folder, name)
@@ -206,6 +207,12 @@ class Writing:
             self._nodes.abandon(node)
         with suppress(OSError):
             self._tree.drop(folder, name)
+
+    def _require_short(self, path: str) -> None:
+        """What is too long would be told when the file is closed, and what was written put aside."""
+        longest = self._can.longest
+        if longest is not None and len(os.fsencode(path)) > longest:
+            raise failure(errno.ENAMETOOLONG, path, f"files have paths of at most {longest} bytes here")
 
     def _refreshed(self, node: Node, flags: int) -> Opened:
         self._tree.refresh(node)
@@ -235,11 +242,21 @@ class Writing:
         self._show(node, staged)
 
     def _written(self, node: Node, staged: Staged, offset: int, data: memoryview | bytes) -> int:
-        self._grow(node, max(node.entry.size, offset + len(data)))
-        count = os.pwrite(staged.descriptor, data, offset)
-        self._settling.written(node, staged, offset, offset + count)
-        self._show(node, staged)
+        with self._growing(node, max(node.entry.size, offset + len(data))):
+            count = os.pwrite(staged.descriptor, data, offset)
+            self._settling.written(node, staged, offset, offset + count)
+            self._show(node, staged)
         return count
+
+    @contextmanager
+    def _growing(self, node: Node, size: int) -> Iterator[None]:
+        """As `_grow`; what the disk did not take is not counted."""
+        self._grow(node, size)
+        try:
+            yield
+        finally:
+            if node.entry.size < size and not node.unlinked:
+                self._quota.take(node.name, node.entry.size - size)
 
     def _grow(self, node: Node, size: int) -> None:
         """EDQUOT if the file may not become so large; what nobody has a name for any more is not counted."""
@@ -292,10 +309,10 @@ class Writing:
             self._sessions.require_asking(node)
 
         def cut(staged: Staged) -> None:
-            self._grow(node, size)
-            os.ftruncate(staged.descriptor, size)
-            staged.cut(size)
-            self._show(node, staged)
+            with self._growing(node, size):
+                os.ftruncate(staged.descriptor, size)
+                staged.cut(size)
+                self._show(node, staged)
 
         try:
             self._changing(node, cut, keep=size)
@@ -317,10 +334,16 @@ class Writing:
 
     def _allocate(self, node: Node, offset: int, length: int) -> None:
         def allocate(staged: Staged) -> None:
-            self._grow(node, max(node.entry.size, offset + length))
-            os.posix_fallocate(staged.descriptor, offset, length)
-            staged.changes += 1
-            self._show(node, staged)
+            before = staged.size
+            with self._growing(node, max(before, offset + length)):
+                try:
+                    os.posix_fallocate(staged.descriptor, offset, length)
+                except OSError:
+                    # Disks that become full amid it leave the file longer.
+                    os.ftruncate(staged.descriptor, before)
+                    raise
+                staged.changes += 1
+                self._show(node, staged)
 
         self._changing(node, allocate)
 
