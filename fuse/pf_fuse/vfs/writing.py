@@ -263,6 +263,7 @@ class Writing:
 
     def truncate(self, node: Node, size: int) -> None:
         """Cuts the file, or makes it longer. Blocks."""
+        self._know_version(node)
         with self._lock:
             self._sessions.require_asking(node)
 
@@ -279,6 +280,13 @@ class Writing:
             self._settling.changed_by_name(node)
         elif opens >= UNKNOWN:
             self._settling.settle(node)
+
+    def _know_version(self, node: Node) -> None:
+        """Of what its folder was renamed with, nobody may have asked yet what version it is by now. Blocks."""
+        with self._lock:
+            known = node.opens or node.staged or node.nameless or self._tree.fresh(node)
+        if not known:
+            self._tree.refresh(node)
 
     def _allocate(self, node: Node, offset: int, length: int) -> None:
         def allocate(staged: Staged) -> None:
