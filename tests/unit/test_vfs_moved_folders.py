@@ -304,6 +304,40 @@ def test_who_reads_what_is_renamed_is_told_once_it_is_there(site: Site, store: S
     site.close(node)
 
 
+def test_a_renaming_does_not_wait_for_who_reads_once_it_is_done(site: Site, store: Store) -> None:
+    store.put("C/f", b"more")
+    node, at, go = site.open("C/f"), threading.Event(), threading.Event()
+    faults = iter([unreachable("C/f", "no answer")])
+    with moving(site, store):
+        halt = store.before
+
+        def before(operation: str, path: str) -> None:
+            halt(operation, path)
+            if operation == "read" and (fault := next(faults, None)):
+                at.set()
+                assert go.wait(PATIENCE)
+                raise fault
+
+        store.before = before
+        answer = site.vfs.read(node, 0, 10)
+        assert at.wait(PATIENCE)
+        renamed = site.vfs.rename(ME, TOP, b"C", TOP, b"D", 0)
+        go.set()
+        got(renamed)
+        assert isinstance(answer, Future)
+        assert answer.result(PATIENCE) == b"more"
+    site.close(node)
+
+
+def test_who_forgets_and_closes_amid_it_does_not_have_it_fail(site: Site, store: Store) -> None:
+    node = site.open("A/f")
+    with moving(site, store):
+        got(site.vfs.flush(node, 1))
+        got(site.vfs.release(node, 0, 1))
+        site.vfs.forget([(node, 100)])
+    assert site.read("B/f") == b"old"
+
+
 def test_what_is_not_uploaded_yet_is_renamed_too(store: Store, tmp_path: Path) -> None:
     with serving(store, tmp_path, writeback=Bounds(1 << 20, 300.0, 100)) as site:
         site.write("A/f", b"before")

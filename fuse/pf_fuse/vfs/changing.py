@@ -196,9 +196,9 @@ class Changing:
             self._backend.remove_folder(target)
         with self._lock:
             within = _used_within(node)
-        with self._settling.resting(within):
+        with self._settling.resting([*within]):
             try:
-                copied = self._renamer.folder(source, target, [each.path for each in within])
+                copied = self._renamer.folder(source, target, within.values())
             except BaseException:
                 with self._lock:
                     self._look_anew(source, target)
@@ -215,8 +215,8 @@ class Changing:
         """Renames wholly what a process before has begun to rename. Nobody changes anything there meanwhile. Blocks."""
         with self._lock:
             node = self._tree.at(move.source)
-            within = _used_within(node) if node else []
-        copied = self._renamer.go_on(note, move, [each.path for each in within], stepped)
+            within = _used_within(node) if node else {}
+        copied = self._renamer.go_on(note, move, within.values(), stepped)
         self._carry_all(within, move.source, move.target, copied)
         with self._lock:
             above, new_folder = self._tree.at(parent(move.source)), self._tree.at(parent(move.target))
@@ -234,9 +234,9 @@ class Changing:
                 _forget_lists(there)
                 _doubt_all(there)
 
-    def _carry_all(self, within: Sequence[Node], source: str, target: str, copied: Mapping[str, str]) -> None:
-        for each in within:
-            self._carry(each, target + each.path[len(source) :], copied.get(each.path, ""))
+    def _carry_all(self, within: Mapping[Node, str], source: str, target: str, copied: Mapping[str, str]) -> None:
+        for node, path in within.items():
+            self._carry(node, target + path[len(source) :], copied.get(path, ""))
 
     def _carry(self, node: Node, target: str, copied: str = "") -> None:
         """A file that is open goes on at another path, as far as it is known to have the same bytes there. Blocks.
@@ -297,9 +297,10 @@ class Changing:
         return Facts(modified=changes.modified if times else None, mode=mode, owner=owner)
 
 
-def _used_within(folder: Node) -> Sequence[Node]:
-    """Files below a folder that are open, or written here."""
-    return [each for each in _all_within(folder) if each.entry.kind is Kind.FILE and (each.opens or each.staged)]
+def _used_within(folder: Node) -> Mapping[Node, str]:
+    """Files below a folder that are open, or written here, and where: they may have no name any more later."""
+    files = [each for each in _all_within(folder) if each.entry.kind is Kind.FILE]
+    return {each: each.path for each in files if each.opens or each.staged}
 
 
 def _forget_lists(folder: Node) -> None:

@@ -101,7 +101,11 @@ class Moves:
             self._own = (*self._own, move)
             self.pending = True
             self._listen()
-        moved = after_all(under_way(), work)
+        try:
+            moved = after_all(under_way(), work)
+        except BaseException:
+            self._end(move)
+            raise
 
         def ended() -> T:
             self._end(move)

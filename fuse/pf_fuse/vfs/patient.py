@@ -121,7 +121,9 @@ class Patient:
         if not self._moves.pending:
             return self._vfs.read(node, offset, size)
         read = partial(self._vfs.read, node, offset, size)
-        return self._node(node, partial(self._read_amid, node, read), left_only=True)
+        where = partial(self._paths, ((node, b""),))
+        # Not as what is under way: a renaming would wait for it, and it for the renaming.
+        return self._moves.after(where, partial(self._read_amid, node, read), left_only=True)
 
     def write(self, node: int, offset: int, data: memoryview, flags: int) -> Answer[int]:
         kept = memoryview(bytes(data)) if self._moves.pending else data
