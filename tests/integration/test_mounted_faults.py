@@ -7,7 +7,7 @@ import resource
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -223,7 +223,7 @@ def test_what_others_do_in_a_folder_while_it_is_renamed_is_so_afterwards(
         moves = state_folder(mount.place, mount.environ) / "moves"
         wait_until(lambda: any(moves.iterdir()))
         proxy.next(*[Fault(Kind.DELAY, after=0, seconds=0.5)] * 16)
-        done = [
+        done: list[Future[None]] = [
             pool.submit(_write, os.open, "000", os.O_WRONLY | os.O_TRUNC, folder),
             pool.submit(_write, os.open, "new", os.O_WRONLY | os.O_CREAT, folder),
             pool.submit(_write, lambda *_, **__: opened, "001", 0, folder),
@@ -235,7 +235,8 @@ def test_what_others_do_in_a_folder_while_it_is_renamed_is_so_afterwards(
         (others / "f").write_text("elsewhere")
         assert os.pread(read, 10, 0) == b"002"
         os.close(read)
-        for each in (*done, renaming):
+        renaming.result(IN_TIME)
+        for each in done:
             each.result(IN_TIME)
         os.close(folder)
         expected |= {"000": "NEW", "001": "NEW", "new": "NEW", "moved": "004"}
