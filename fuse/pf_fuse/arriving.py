@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import TypeVar
+from threading import Lock
+from typing import Any, TypeVar
 
 from pf_fuse.operations import Answer
 
@@ -19,6 +20,24 @@ def once(coming: Future[S], work: Callable[[], Answer[T]]) -> Future[T]:
     return answer
 
 
+def after_all(coming: Sequence[Future[Any]], work: Callable[[], Answer[T]]) -> Future[T]:
+    """What the work answers as soon as all has come, or has failed; done by whoever brings the last."""
+    answer, missing, guard = Future[T](), set(coming), Lock()
+    if not missing:
+        settle(answer, work)
+
+    def came(one: Future[Any]) -> None:
+        with guard:
+            missing.discard(one)
+            last = not missing
+        if last:
+            settle(answer, work)
+
+    for each in coming:
+        each.add_done_callback(came)
+    return answer
+
+
 def settle(answer: Future[T], work: Callable[[], Answer[T]]) -> None:
     """Has the answer be that of the work, which may come later."""
     try:
@@ -30,3 +49,8 @@ def settle(answer: Future[T], work: Callable[[], Answer[T]]) -> None:
         found.add_done_callback(lambda done: settle(answer, done.result))
     else:
         answer.set_result(found)
+
+
+def unless_failed(coming: Future[T], work: Callable[[], Answer[T]]) -> Future[T]:
+    """What comes, or what the work answers once it has failed; done by whoever brings it."""
+    return once(coming, lambda: work() if isinstance(coming.exception(), OSError) else coming.result())

@@ -36,6 +36,7 @@ from pf_fuse.vfs.keeping import Keeping
 from pf_fuse.vfs.left import LeftMoves
 from pf_fuse.vfs.limiting import Limiting, kept_limits
 from pf_fuse.vfs.looking import Looking
+from pf_fuse.vfs.moves import Moves
 from pf_fuse.vfs.nodes import Node, Nodes
 from pf_fuse.vfs.owing import Bounds, Owing
 from pf_fuse.vfs.patient import Patient
@@ -169,9 +170,12 @@ def _team(settings: MountSettings, backend: Backend, cache: PageCache) -> Team |
 
 
 def patient(vfs: Vfs, tree: Tree, changing: Changing | None) -> Vfs | Patient:
-    """The operations, which bear that a process before has left folders renamed in part."""
-    left = changing.left() if changing else ()
-    return Patient(vfs, tree, LeftMoves(left, changing.go_on, vfs.upload_left)) if changing and left else vfs
+    """The operations, which bear that folders are renamed, also by a process before that has left them so in part."""
+    if changing is None:
+        return vfs
+    left = changing.left()
+    moves = Moves([move for _, move in left])
+    return Patient(vfs, tree, moves, LeftMoves(left, moves, changing.go_on, vfs.upload_left) if left else None)
 
 
 def _settled(_node: Node) -> None:

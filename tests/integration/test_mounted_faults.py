@@ -6,8 +6,8 @@ import os
 import resource
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -203,3 +203,51 @@ def test_a_mount_serves_at_once_though_a_folder_is_left_to_rename_and_the_store_
         renaming.result(IN_TIME)
         assert {each.name: each.read_text() for each in (mount.place / "e").iterdir()} == {n: n for n in names}
         assert not (mount.place / "d").exists()
+
+
+@pytest.mark.parametrize("target", ["e", "other/e"])
+def test_what_others_do_in_a_folder_while_it_is_renamed_is_so_afterwards(
+    seaweed_server: S3Server, proxy: FaultProxy, tmp_path: Path, target: str
+) -> None:
+    names = [f"{number:03}" for number in range(200)]
+    expected = dict(zip(names, names, strict=True))
+    with new_mount() as mount, ThreadPoolExecutor(16) as pool:
+        mount.begin(*place_in(replace(seaweed_server, port=proxy.port), f"amid-{tmp_path.name}"))
+        source, others = mount.place / "d", mount.place / "other"
+        source.mkdir()
+        others.mkdir()
+        list(pool.map(lambda name: (source / name).write_text(name), names))
+        folder = os.open(source, os.O_RDONLY | os.O_DIRECTORY)
+        opened, read = (os.open(name, flag, dir_fd=folder) for name, flag in (("001", os.O_RDWR), ("002", os.O_RDONLY)))
+        renaming = pool.submit(source.rename, mount.place / target)
+        moves = state_folder(mount.place, mount.environ) / "moves"
+        wait_until(lambda: any(moves.iterdir()))
+        proxy.next(*[Fault(Kind.DELAY, after=0, seconds=0.5)] * 16)
+        done: list[Future[None]] = [
+            pool.submit(_write, os.open, "000", os.O_WRONLY | os.O_TRUNC, folder),
+            pool.submit(_write, os.open, "new", os.O_WRONLY | os.O_CREAT, folder),
+            pool.submit(_write, lambda *_, **__: opened, "001", 0, folder),
+            pool.submit(os.unlink, "003", dir_fd=folder),
+            pool.submit(os.mkdir, "sub", dir_fd=folder),
+            pool.submit(os.rename, "004", "moved", src_dir_fd=folder, dst_dir_fd=folder),
+        ]
+        assert any(moves.iterdir()), "it is under way"
+        (others / "f").write_text("elsewhere")
+        assert os.pread(read, 10, 0) == b"002"
+        os.close(read)
+        renaming.result(IN_TIME)
+        for each in done:
+            each.result(IN_TIME)
+        os.close(folder)
+        expected |= {"000": "NEW", "001": "NEW", "new": "NEW", "moved": "004"}
+        del expected["003"], expected["004"]
+        there = list((mount.place / target).iterdir())
+        assert {each.name: each.read_text() for each in there if each.is_file()} == expected
+        assert [each.name for each in there if each.is_dir()] == ["sub"]
+        assert not source.exists()
+
+
+def _write(opens: Callable[..., int], name: str, flags: int, folder: int) -> None:
+    file = opens(name, flags, 0o644, dir_fd=folder)
+    os.write(file, b"NEW")
+    os.close(file)

@@ -192,7 +192,7 @@ class Site:
             )
         extras = Extras(backend, self.tree, keeping, writing.settle if writing else lambda _: None, self.workers)
         vfs = Vfs(looking, reading, sessions, extras, writing, changing, lambda: None)
-        self.vfs = patient(vfs, self.tree, changing)
+        self.vfs, self.upload_left = patient(vfs, self.tree, changing), vfs.upload_left
         self.vfs.begin(self.kernel)
 
     def die(self) -> None:

@@ -17,7 +17,7 @@ from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
 from pf_fuse.operations import TOP
 from pf_fuse.staging.notes import Notes
 from pf_fuse.staging.renaming import Move
-from pf_fuse.vfs import left
+from pf_fuse.vfs import moves
 from support.stacks import wait_until
 from support.vfs_site import ME, PATIENCE, Site, fails, got
 
@@ -195,7 +195,7 @@ def test_a_folder_above_is_not_renamed_or_removed_meanwhile(store: Store, tmp_pa
 def test_who_waits_too_long_is_told_so(
     store: Store, sites: Callable[[], Site], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(left, "PATIENCE", 0.2)
+    monkeypatch.setattr(moves, "PATIENCE", 0.2)
     site = sites()
     assert store.asked.wait(PATIENCE)
     with fails(errno.ETIMEDOUT):

@@ -86,7 +86,7 @@ def test_what_a_process_has_left_is_owed_once_though_it_was_closed_again_before(
     wait_until(lambda: "no answer" in owed(before).why)
     site = make()
     wait_until(lambda: "no answer" in owed(site).why)
-    site.vfs.upload_left()  # type: ignore[union-attr]
+    site.upload_left()
     node = site.open("f", os.O_WRONLY)
     site.put(node, b"more", 4)
     site.close(node)

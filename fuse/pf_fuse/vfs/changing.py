@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from pf_backends.entries import Entry, Facts, Kind
@@ -19,7 +20,7 @@ from pf_fuse.operations import Answer, Caller, Changes, Kernel, Known
 from pf_fuse.staging.renaming import Move, Renamer
 from pf_fuse.vfs.keeping import Keeping
 from pf_fuse.vfs.looking import Looking, text_of
-from pf_fuse.vfs.nodes import Node
+from pf_fuse.vfs.nodes import FOREVER, Node
 from pf_fuse.vfs.sessions import Sessions, version_here
 from pf_fuse.vfs.settling import Settling
 from pf_fuse.vfs.tree import Tree
@@ -144,6 +145,7 @@ class Changing:
     ) -> None:
         with self._lock:
             known = self._nodes.child(folder, name)
+            was_folder = known is None or known.entry.kind is Kind.FOLDER
         found = self._tree.find(folder, name)
         there = self._tree.find(new_folder, new_name).entry
         if found.entry is None and there and again:
@@ -157,36 +159,54 @@ class Changing:
         with self._lock:
             node = self._tree.enter(folder, found.entry, found.until)
             source, target = node.path, joined(new_folder.path, new_name)
+        if node.entry.kind is Kind.FOLDER and not was_folder:
+            # Nobody was kept from what is in it.
+            raise failure(errno.ESTALE, name, "it has become a folder")
         if source == target:
             return
         with self._lock:
             replaced = self._nodes.child(new_folder, new_name)
+        # Whoever was kept waiting is to find it under its new name.
+        moved = partial(self._moved, node, folder, new_folder, new_name)
         with self._settling.leaving(replaced):
             if node.entry.kind is Kind.FOLDER:
-                self._rename_folder(node, there, source, target)
+                self._rename_folder(node, there, source, target, moved)
             else:
-                self._rename_file(node, there, source, target)
-        with self._lock:
-            self._moved(node, folder, new_folder, new_name)
+                self._rename_file(node, there, source, target, moved)
 
-    def _rename_file(self, node: Node, there: Entry | None, source: str, target: str) -> None:
+    def _rename_file(
+        self, node: Node, there: Entry | None, source: str, target: str, moved: Callable[[], None]
+    ) -> None:
         if there and there.kind is Kind.FOLDER:
             raise failure(errno.EISDIR, target, "there is a folder of this name")
         with self._settling.resting([node]):
             copied = self._renamer.file(source, target)
             self._carry(node, target, copied)
+            with self._lock:
+                moved()
 
-    def _rename_folder(self, node: Node, there: Entry | None, source: str, target: str) -> None:
+    def _rename_folder(
+        self, node: Node, there: Entry | None, source: str, target: str, moved: Callable[[], None]
+    ) -> None:
+        """Nobody changes anything there meanwhile. Blocks."""
         if there and there.kind is not Kind.FOLDER:
             raise failure(errno.ENOTDIR, target, "there is something of this name that is no folder")
         if there:
             with self._lock:
                 _require_nothing_written_in(self._tree.at(target))
             self._backend.remove_folder(target)
-        within = _used_within(node)
-        with self._settling.resting(within):
-            copied = self._renamer.folder(source, target, [each.path for each in within])
+        with self._lock:
+            within = _used_within(node)
+        with self._settling.resting([*within]):
+            try:
+                copied = self._renamer.folder(source, target, within.values())
+            except BaseException:
+                with self._lock:
+                    self._look_anew(source, target)
+                raise
             self._carry_all(within, source, target, copied)
+            with self._lock:
+                moved()
 
     def left(self) -> Sequence[tuple[Path, Move]]:
         """Folders that processes before have begun to rename, and the notes of it."""
@@ -196,8 +216,8 @@ class Changing:
         """Renames wholly what a process before has begun to rename. Nobody changes anything there meanwhile. Blocks."""
         with self._lock:
             node = self._tree.at(move.source)
-            within = _used_within(node) if node else []
-        copied = self._renamer.go_on(note, move, [each.path for each in within], stepped)
+            within = _used_within(node) if node else {}
+        copied = self._renamer.go_on(note, move, within.values(), stepped)
         self._carry_all(within, move.source, move.target, copied)
         with self._lock:
             above, new_folder = self._tree.at(parent(move.source)), self._tree.at(parent(move.target))
@@ -205,15 +225,19 @@ class Changing:
                 self._moved(node, above, new_folder, move.target.rpartition("/")[2])
             elif above:
                 self._tree.drop(above, move.source.rpartition("/")[2])
-            for side in (move.source, move.target):
-                self._tree.list_anew(parent(side))
-            if there := self._tree.at(move.target):
-                # Who listed it meanwhile has seen a part.
-                _forget_lists(there)
+            self._look_anew(move.source, move.target)
 
-    def _carry_all(self, within: Sequence[Node], source: str, target: str, copied: Mapping[str, str]) -> None:
-        for each in within:
-            self._carry(each, target + each.path[len(source) :], copied.get(each.path, ""))
+    def _look_anew(self, source: str, target: str) -> None:
+        """Who looked there meanwhile has seen a part. The caller holds the lock."""
+        for side in (source, target):
+            self._tree.list_anew(parent(side))
+            if there := self._tree.at(side):
+                _forget_lists(there)
+                _doubt_all(there)
+
+    def _carry_all(self, within: Mapping[Node, str], source: str, target: str, copied: Mapping[str, str]) -> None:
+        for node, path in within.items():
+            self._carry(node, target + path[len(source) :], copied.get(path, ""))
 
     def _carry(self, node: Node, target: str, copied: str = "") -> None:
         """A file that is open goes on at another path, as far as it is known to have the same bytes there. Blocks.
@@ -245,8 +269,7 @@ class Changing:
         self._tree.drop(folder, name)
         self._tree.put(new_folder, new_name, node.entry)
         # What version a copy is, and of which time, the backend alone knows.
-        for each in (node, *_all_within(node)):
-            each.until = 0.0
+        _doubt_all(node)
         self._tree.doubt(new_folder)
 
     def _require_nothing(self, folder: Node, name: str) -> None:
@@ -281,15 +304,22 @@ def _require_nothing_written_in(folder: Node | None) -> None:
         raise failure(errno.ENOTEMPTY, folder.name, "there is something in the folder")
 
 
-def _used_within(folder: Node) -> Sequence[Node]:
-    """Files below a folder that are open, or written here."""
-    return [each for each in _all_within(folder) if each.entry.kind is Kind.FILE and (each.opens or each.staged)]
+def _used_within(folder: Node) -> Mapping[Node, str]:
+    """Files below a folder that are open, or written here, and where: they may have no name any more later."""
+    files = [each for each in _all_within(folder) if each.entry.kind is Kind.FILE]
+    return {each: each.path for each in files if each.opens or each.staged}
 
 
 def _forget_lists(folder: Node) -> None:
     """Of a folder, and of all below it."""
     for each in (folder, *_all_within(folder)):
         each.listing = each.absent = None
+
+
+def _doubt_all(node: Node) -> None:
+    """Of a thing, and of all below it, but for what only is here as it is."""
+    for each in (node, *_all_within(node)):
+        each.until = FOREVER if each.staged and each.staged.dirty else 0.0
 
 
 def _all_within(node: Node) -> Sequence[Node]:

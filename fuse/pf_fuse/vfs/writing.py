@@ -305,6 +305,7 @@ class Writing:
 
     def truncate(self, node: Node, size: int, *, by_handle: bool) -> None:
         """Cuts the file, or makes it longer. Whoever does so by its name has no close to come. Blocks."""
+        self._know_version(node)
         with self._lock:
             self._sessions.require_asking(node)
 
@@ -331,6 +332,13 @@ class Writing:
             if staged and not staged.dirty and (staged.size != node.entry.size or not node.opens):
                 self._nodes.abandon(node)
                 self._sessions.read_anew(node, node.entry)
+
+    def _know_version(self, node: Node) -> None:
+        """Of what its folder was renamed with, nobody may have asked yet what version it is by now. Blocks."""
+        with self._lock:
+            known = node.opens or node.staged or node.nameless or self._tree.fresh(node)
+        if not known:
+            self._tree.refresh(node)
 
     def _allocate(self, node: Node, offset: int, length: int) -> None:
         def allocate(staged: Staged) -> None:
