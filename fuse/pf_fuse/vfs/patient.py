@@ -77,10 +77,14 @@ class Patient:
             self._node(each[0], partial(self._forget, each), for_ever=True, left_only=True)
 
     def lookup(self, caller: Caller, folder: int, name: bytes) -> Answer[Known]:
-        return self._name(folder, name, partial(self._vfs.lookup, caller, folder, name))
+        if self._moves.pending:
+            return self._name(folder, name, partial(self._vfs.lookup, caller, folder, name))
+        return self._noted(self._vfs.lookup(caller, folder, name), folder, name)
 
     def getattr(self, caller: Caller, node: int) -> Answer[Known]:
-        return self._node(node, partial(self._vfs.getattr, caller, node), left_only=self._is_known(node))
+        if self._moves.pending:
+            return self._node(node, partial(self._vfs.getattr, caller, node), left_only=self._is_known(node))
+        return self._noted(self._vfs.getattr(caller, node), node)
 
     def setattr(self, caller: Caller, node: int, changes: Changes) -> Answer[Known]:
         return self._node(node, partial(self._vfs.setattr, caller, node, changes))
@@ -112,7 +116,9 @@ class Patient:
         return self._at(places, partial(self._rename, places, asked), whole=True)
 
     def open(self, caller: Caller, node: int, flags: int) -> Answer[Opened]:
-        return self._node(node, partial(self._vfs.open, caller, node, flags))
+        if self._moves.pending:
+            return self._node(node, partial(self._vfs.open, caller, node, flags))
+        return self._noted(self._vfs.open(caller, node, flags), node)
 
     def create(self, caller: Caller, folder: int, name: bytes, mode: int, flags: int) -> Answer[tuple[Known, Opened]]:
         return self._name(folder, name, partial(self._vfs.create, caller, folder, name, mode, flags))
@@ -126,18 +132,23 @@ class Patient:
         return self._moves.after(where, partial(self._read_amid, node, read), left_only=True)
 
     def write(self, node: int, offset: int, data: memoryview, flags: int) -> Answer[int]:
-        kept = memoryview(bytes(data)) if self._moves.pending else data
-        return self._node(node, partial(self._vfs.write, node, offset, kept, flags))
+        if self._moves.pending:
+            return self._node(node, partial(self._vfs.write, node, offset, memoryview(bytes(data)), flags))
+        return self._noted(self._vfs.write(node, offset, data, flags), node)
 
     def flush(self, node: int, owner: int) -> Answer[None]:
-        return self._node(node, partial(self._vfs.flush, node, owner), left_only=True)
+        if self._moves.pending:
+            return self._node(node, partial(self._vfs.flush, node, owner), left_only=True)
+        return self._noted(self._vfs.flush(node, owner), node)
 
     def fsync(self, node: int, data_only: bool) -> Answer[None]:
         return self._node(node, partial(self._vfs.fsync, node, data_only), left_only=True)
 
     def release(self, node: int, flags: int, owner: int) -> Answer[None]:
-        release = partial(self._vfs.release, node, flags, owner)
-        return self._node(node, release, for_ever=True, left_only=True)
+        if self._moves.pending:
+            release = partial(self._vfs.release, node, flags, owner)
+            return self._node(node, release, for_ever=True, left_only=True)
+        return self._noted(self._vfs.release(node, flags, owner), node)
 
     def fallocate(self, node: int, mode: int, offset: int, length: int) -> Answer[None]:
         return self._node(node, partial(self._vfs.fallocate, node, mode, offset, length))
@@ -187,8 +198,14 @@ class Patient:
         return self._moves.after(where, work, whole=whole, for_ever=for_ever, left_only=left_only)
 
     def _asked(self, places: Sequence[Place], ask: Callable[[], Answer[T]]) -> Answer[T]:
+        return self._noted_at(places, ask())
+
+    def _noted(self, answer: Answer[T], node: int, name: bytes = b"") -> Answer[T]:
+        """What is asked of files all the time comes here by the short way."""
+        return self._noted_at(((node, name),), answer) if isinstance(answer, Future) else answer
+
+    def _noted_at(self, places: Sequence[Place], answer: Answer[T]) -> Answer[T]:
         """A renaming that begins before it is answered begins after it."""
-        answer = ask()
         if isinstance(answer, Future):
             self._under_way[answer] = places
             answer.add_done_callback(self._answered)
@@ -222,8 +239,6 @@ class Patient:
 
     def _is_known(self, node: int) -> bool:
         """True if its attributes are, so that nobody needs to ask for it where it may be no more."""
-        if not self._moves.pending:
-            return False
         with self._tree.lock, suppress(OSError):
             return self._tree.fresh(self._tree.nodes[node])
         return False
