@@ -100,6 +100,7 @@ def test_a_file_that_cannot_be_emptied_is_as_it_was(
     assert not staged_files(tmp_path)
 
 
+@pytest.mark.parametrize("full", [(Journal, "put", 0), (Stage, "begin", 0)], ids=["journal", "stage"], indirect=True)
 @pytest.mark.parametrize("by_handle", [True, False])
 def test_a_file_that_cannot_be_cut_is_as_it_was(
     site: Site, backend: MemoryBackend, full: Callable[[], AbstractContextManager[None]], by_handle: bool

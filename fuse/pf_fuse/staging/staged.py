@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -183,6 +184,15 @@ class Stage:
         file = self._folder / self._new_name()
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         return Staged(file, descriptor, made_of, only_new, facts, before=before)
+
+    @contextmanager
+    def beginning(self, staged: Staged) -> Iterator[None]:
+        """Nothing is left of it if the block fails."""
+        try:
+            yield
+        except BaseException:
+            self.end(staged)
+            raise
 
     def take_up(self, name: str, known: Known) -> Staged | None:
         """One of the process before, with what that knew of it; None if it is not there any more."""

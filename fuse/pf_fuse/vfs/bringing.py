@@ -29,33 +29,38 @@ class Bringing:
         self._lock = tree.lock
         self._sessions = sessions
 
-    def brought(self, node: Node, keep: int | None = None) -> Staged:
-        """Where the file is written, with what it has, or as much as is kept. Blocks."""
+    def brought(self, node: Node) -> Staged:
+        """Where the file is written, with what it has. Blocks."""
         with self._lock:
             if node.staged:
                 return node.staged
+        staged = self.copied(node, node.entry.size)
+        with self._lock:
+            if node.staged:
+                self._nodes.stage.end(staged)
+                return node.staged
+            with self._nodes.stage.beginning(staged):
+                self._nodes.begin(node, staged)
+            return staged
+
+    def copied(self, node: Node, size: int) -> Staged:
+        """A copy of what the backend has of the file, or of so many bytes, of which nobody else knows yet. Blocks."""
+        with self._lock:
             content, entry = self._sessions.borrow(node), node.entry
         with closing(content):
             staged = self._begun(entry, made_of=entry.version)
             staged.arrived(entry)
-            try:
-                _fill(staged, entry, content, entry.size if keep is None else min(keep, entry.size))
-            except BaseException:
-                self._nodes.stage.end(staged)
-                raise
-        with self._lock:
-            if node.staged:
-                self._nodes.stage.end(staged)
-                return node.staged
-            self._nodes.begin(node, staged)
-            return staged
+            with self._nodes.stage.beginning(staged):
+                _fill(staged, entry, content, min(size, entry.size))
+        return staged
 
     def begun_anew(self, node: Node) -> Staged:
         """Where the file is written whose bytes nobody needs any more. The caller holds the lock."""
         staged = node.staged
         if staged is None:
             staged = self._begun(node.entry)
-            self._nodes.begin(node, staged)
+            with self._nodes.stage.beginning(staged):
+                self._nodes.begin(node, staged)
         return staged
 
     def before_it_goes(self, node: Node) -> None:

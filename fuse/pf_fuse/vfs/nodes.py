@@ -203,12 +203,8 @@ class Nodes:
         return self._nodes.values()
 
     def begin(self, node: Node, staged: Staged) -> None:
-        """The file is written here from now on; if that cannot be written down it is not, and nothing is left."""
-        try:
-            self._note(node, written_here(node, staged))
-        except OSError:
-            self.stage.end(staged)
-            raise
+        """The file is written here from now on, unless that cannot be written down."""
+        self._note(node, written_here(node, staged))
         node.staged = staged
 
     def arrived(self, node: Node, staged: Staged, entry: Entry) -> None:
@@ -248,7 +244,7 @@ class Nodes:
             self.clear(node)
 
     def abandon(self, node: Node) -> None:
-        """What was brought here was not changed in the end: the next process misses it, and takes that for the same."""
+        """It could not be made in the end: the next process misses what is written down of it."""
         if node.staged:
             self.stage.end(node.staged)
             node.staged = None

@@ -149,17 +149,13 @@ class Sessions:
 
     def carry(self, node: Node, entry: Entry) -> None:
         """The backend has the same bytes of a file that is open somewhere else, or as another version, from now on."""
-        if not node.staged:
-            self.read_anew(node, entry)
+        session = self._sessions.get(node.id)
+        if session and not node.staged:
+            session.left.append(session.content)
+            session.content = self._contents.open(entry)
         if node.id in self._kept:
             self._kept[node.id] = entry.version
         self._nodes.carry(node, entry)
-
-    def read_anew(self, node: Node, entry: Entry) -> None:
-        """Who has it open reads what the backend has there from now on."""
-        if session := self._sessions.get(node.id):
-            session.left.append(session.content)
-            session.content = self._contents.open(entry)
 
     def forget(self, node: Node) -> None:
         """The kernel knows it no more, and has nothing cached of it."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from pf_backends.entries import Capabilities, Entry, Facts, Kind
@@ -193,7 +194,8 @@ class Writing:
         try:
             staged = self._nodes.stage.begin(only_new=bool(flags & os.O_EXCL), facts=facts)
             node = self._tree.put(folder, name, Entry(path, Kind.FILE), FOREVER)
-            self._nodes.begin(node, staged)
+            with self._nodes.stage.beginning(staged):
+                self._nodes.begin(node, staged)
         except OSError:
             self._unmade(folder, name)
             raise
@@ -308,30 +310,34 @@ class Writing:
         self._know_version(node)
         with self._lock:
             self._sessions.require_asking(node)
-
-        def cut(staged: Staged) -> None:
-            with self._growing(node, size):
-                os.ftruncate(staged.descriptor, size)
-                staged.cut(size)
-                self._show(node, staged)
-
-        try:
-            self._changing(node, cut, keep=size)
-        except OSError:
-            self._abandon(node)
-            raise
+        if not self._cut_copy(node, size):
+            self._changing(node, partial(self._cut, node, size))
         if not by_handle:
             self._changed_by_name(node)
         elif node.opens >= UNKNOWN:
             self._settling.settle(node)
 
-    def _abandon(self, node: Node) -> None:
-        """What was brought here for a change that failed goes, if it is not all of the file or nobody has it open."""
+    def _cut_copy(self, node: Node, size: int) -> bool:
+        """Brings no more of the file here than is kept of it, and shows nothing else; False if it is here. Blocks."""
+        if node.staged:
+            return False
+        staged = self._bringing.copied(node, size)
         with self._lock:
-            staged = node.staged
-            if staged and not staged.dirty and (staged.size != node.entry.size or not node.opens):
-                self._nodes.abandon(node)
-                self._sessions.read_anew(node, node.entry)
+            if node.staged:
+                self._nodes.stage.end(staged)
+                return False
+            with self._nodes.stage.beginning(staged), self._growing(node, size):
+                os.ftruncate(staged.descriptor, size)
+                staged.touched()
+                self._nodes.begin(node, staged)
+                self._show(node, staged)
+        return True
+
+    def _cut(self, node: Node, size: int, staged: Staged) -> None:
+        with self._growing(node, size):
+            os.ftruncate(staged.descriptor, size)
+            staged.cut(size)
+            self._show(node, staged)
 
     def _know_version(self, node: Node) -> None:
         """Of what its folder was renamed with, nobody may have asked yet what version it is by now. Blocks."""
@@ -355,10 +361,10 @@ class Writing:
 
         self._changing(node, allocate)
 
-    def _changing(self, node: Node, change: Callable[[Staged], T], keep: int | None = None) -> T:
-        """Changes what is here of the file, once all of it is, or as much as is kept. Blocks."""
+    def _changing(self, node: Node, change: Callable[[Staged], T]) -> T:
+        """Changes what is here of the file, once all of it is. Blocks."""
         while True:
-            staged = self._bringing.brought(node, keep)
+            staged = self._bringing.brought(node)
             with self._lock:
                 upload = staged.upload
                 if upload is None and node.staged is staged:
