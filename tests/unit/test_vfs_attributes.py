@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pf_backends.entries import Facts
 from pf_backends.memory.backend import EVERYTHING, LIKE_OBJECTS, MemoryBackend
 from support.vfs_site import Site, fails, got
 
@@ -63,18 +64,25 @@ def test_a_file_that_is_written_anew_keeps_its_attributes_meanwhile(site: Site) 
     assert got(site.vfs.getxattr(site.node("f"), b"user.colour")) == b"red"
 
 
-@pytest.mark.parametrize("how", ["new", "new and synced", "read", "written", "begun anew"])
-def test_a_file_that_was_removed_has_attributes_as_long_as_it_is_open(
+@pytest.mark.parametrize("flags", [os.O_RDONLY, os.O_RDWR, os.O_RDWR | os.O_TRUNC])
+def test_what_only_the_store_knew_of_a_removed_file_nobody_tells_any_more(
+    site: Site, backend: MemoryBackend, flags: int
+) -> None:
+    backend.put("f", b"some", facts=Facts(attributes={"user.colour": b"red"}))
+    with site.opening("f", flags) as node:
+        site.remove("f")
+        with fails(errno.ESTALE):
+            got(site.vfs.getxattr(node, b"user.colour"))
+        with fails(errno.ESTALE):
+            got(site.vfs.setxattr(node, b"user.size", b"small", 0))
+
+
+@pytest.mark.parametrize("how", ["new", "new and synced"])
+def test_a_new_file_that_was_removed_has_attributes_as_long_as_it_is_open(
     site: Site, backend: MemoryBackend, how: str
 ) -> None:
-    if how.startswith("new"):
-        node = site.create("f", os.O_RDWR)
-    else:
-        backend.put("f", b"some")
-        flags = {"read": os.O_RDONLY, "written": os.O_RDWR, "begun anew": os.O_RDWR | os.O_TRUNC}
-        node = site.open("f", flags[how])
-    if how != "read":
-        site.put(node, b"others")
+    node = site.create("f", os.O_RDWR)
+    site.put(node, b"others")
     if how == "new and synced":
         got(site.vfs.setxattr(node, b"user.size", b"small", 0))
     site.remove("f")

@@ -139,6 +139,8 @@ class Transport:
             except Exception as fault:  # noqa: BLE001  # whoever asked must not wait for ever
                 error = report(ask, fault)
             if body is None:
+                if chores:
+                    self._do_chores()
                 continue
             try:
                 if body:

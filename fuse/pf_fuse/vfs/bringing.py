@@ -34,7 +34,7 @@ class Bringing:
         with self._lock:
             if node.staged:
                 return node.staged
-        staged = self.copied(node, node.entry.size)
+        staged = self.copied(node)
         with self._lock:
             if node.staged:
                 self._nodes.stage.end(staged)
@@ -43,7 +43,7 @@ class Bringing:
                 self._nodes.begin(node, staged)
             return staged
 
-    def copied(self, node: Node, size: int) -> Staged:
+    def copied(self, node: Node, size: int | None = None) -> Staged:
         """A copy of what the backend has of the file, or of so many bytes, of which nobody else knows yet. Blocks."""
         with self._lock:
             content, entry = self._sessions.borrow(node), node.entry
@@ -51,7 +51,7 @@ class Bringing:
             staged = self._begun(entry, made_of=entry.version)
             staged.arrived(entry)
             with self._nodes.stage.beginning(staged):
-                _fill(staged, entry, content, min(size, entry.size))
+                _fill(staged, entry, content, entry.size if size is None else min(size, entry.size))
         return staged
 
     def begun_anew(self, node: Node) -> Staged:

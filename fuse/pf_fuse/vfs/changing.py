@@ -103,7 +103,7 @@ class Changing:
         return self._later(self._rename, *places, replace_it=not flags & _NO_REPLACE, again=again)
 
     def setattr(self, caller: Caller, node: int, changes: Changes) -> Answer[Known]:  # noqa: ARG002
-        return self._later(self._setattr, node, changes)
+        return self._later(self._setattr, node, changes, again=bool(self._kernel and self._kernel.again))
 
     def _mkdir(self, folder: Node, name: str, facts: Facts) -> Known:
         path = joined(folder.path, name)
@@ -276,14 +276,14 @@ class Changing:
         if self._tree.find(folder, name).entry:
             raise failure(errno.EEXIST, name, "there is something of this name already")
 
-    def _setattr(self, id_: int, changes: Changes) -> Known:
+    def _setattr(self, id_: int, changes: Changes, *, again: bool) -> Known:
         if changes.size is not None:
             self._writing.truncate(self._nodes[id_], changes.size, by_handle=changes.by_handle)
         with self._settling.still(self._nodes[id_]) as node:
             facts = self._facts(node, changes)
             path = "" if facts == NO_FACTS or self._keeping.here(node, facts) else node.path
         if path:
-            self._keeping.there(node, path, facts)
+            self._keeping.there(node, path, facts, again=again)
         with self._lock:
             return self._looking.known(node)
 

@@ -6,7 +6,6 @@ import errno
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from weakref import WeakKeyDictionary
 
 from pf_backends.entries import Facts
 from pf_backends.errors import failure
@@ -33,8 +32,6 @@ class Extras:
         self._settle = settle
         self._later = workers.submit
         self._kept = backend.capabilities.attributes
-        self._nameless = WeakKeyDictionary[Node, Mapping[str, bytes]]()
-        """What was set to things that are open and were removed."""
 
     def getxattr(self, node: int, name: bytes) -> Answer[bytes]:
         self._require_own(name)
@@ -65,12 +62,10 @@ class Extras:
         return [os.fsencode(name) for name in self._attributes(node)]
 
     def _attributes(self, node: Node) -> Mapping[str, bytes]:
-        """Of a file that the backend does not have yet, or has no more: those that are kept here."""
+        """Of a file that the backend does not have yet, or has no more: those that are kept here, as far as any are."""
         staged = node.staged
         if staged and (staged.dirty or node.nameless) and staged.facts.attributes is not None:
             return staged.facts.attributes
-        if node.nameless:
-            return self._nameless.get(node, {})
         return self._backend.attributes(node.path).attributes or {}
 
     def _set(self, node: Node, name: str, value: bytes | None, flags: int) -> None:
@@ -87,7 +82,6 @@ class Extras:
         with self._lock:
             if node.nameless:
                 self._keeping.here(node, facts)
-                self._nameless[node] = facts.attributes or {}
             return node.nameless
 
     def _require_own(self, name: bytes) -> None:

@@ -33,32 +33,40 @@ class Keeping:
             node.entry = _with_facts(node.entry, facts)
         return node.nameless or bool(staged and staged.dirty)
 
-    def there(self, node: Node, path: str, facts: Facts) -> None:
+    def there(self, node: Node, path: str, facts: Facts, *, again: bool = False) -> None:
         """The backend keeps it. Who has the file open goes on with it, also if it bears another version now. Blocks.
 
-        ESTALE if another version lies there than is open: who asks by name asks again, and finds that.
+        ESTALE if another version lies there than is open: who asks by name asks again, and finds that. `again`: a
+        process before may have done it, and what is open bears another version by that.
         """
-        used = bool(node.opens or node.staged)
-        before = self._same(node, self._backend.stat(path)) if used else ""
+        used = self._version(node)
+        before = self._backend.stat(path) if used is not None else None
+        if before and before.version != used and not again:
+            self._require_same(node, used, before)
         entry = self._backend.set_facts(path, facts)
         with self._tree.lock:
             if staged := node.staged:
                 staged.facts = replace(_both(staged.facts, facts), modified=staged.facts.modified)
-            if used and before == version_here(node):
+            if before and (again or before.version == version_here(node)):
                 self._sessions.carry(node, entry)
-            elif not used:
+            elif before is None:
                 node.entry = entry
             if node.folder:
                 self._tree.put(node.folder, node.name, node.entry, node.until if staged and staged.dirty else None)
 
-    def _same(self, node: Node, there: Entry) -> str:
-        """The version that lies there, which is the one that is open."""
+    def _version(self, node: Node) -> str | None:
+        """The one that is open, or written to; None if nobody uses it."""
         with self._tree.lock:
-            if there.version != version_here(node):
+            return version_here(node) if node.opens or node.staged else None
+
+    def _require_same(self, node: Node, version: str | None, there: Entry) -> None:
+        """What lies there is another version only if nothing was emptied, or uploaded, here since it was asked for."""
+        with self._tree.lock:
+            dirty = node.staged and node.staged.dirty
+            if not dirty and version_here(node) == version:
                 if node.folder:
                     self._tree.put(node.folder, node.name, there)
                 raise failure(errno.ESTALE, node.name, "it was replaced by another version")
-        return there.version
 
 
 def _both(old: Facts, new: Facts) -> Facts:

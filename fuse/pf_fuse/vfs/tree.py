@@ -20,7 +20,7 @@ from pf_backends.paths import joined
 from pf_fuse.operations import TOP
 from pf_fuse.vfs.habits import Habits
 from pf_fuse.vfs.listings import Listing
-from pf_fuse.vfs.nodes import Node, Nodes
+from pf_fuse.vfs.nodes import FOREVER, Node, Nodes
 
 _PAGE = 1000
 _MOST_ASKED = 10_000
@@ -168,7 +168,8 @@ class Tree:
     def enter(self, folder: Node, entry: Entry, until: float) -> Node:
         """The node of what was found; the caller holds the lock."""
         node = self.nodes.child(folder, entry.name)
-        if node and (node.until > until or (node.staged and node.staged.dirty)):
+        # What only is here so far may have been uploaded since it was found.
+        if node and (until == FOREVER or node.until > until or (node.staged and node.staged.dirty)):
             return node
         return self.nodes.enter(folder, entry, until)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
@@ -26,12 +25,12 @@ from pf_fuse.vfs.looking import Looking, text_of
 from pf_fuse.vfs.nodes import FOREVER, UNKNOWN, Node
 from pf_fuse.vfs.owing import Owing
 from pf_fuse.vfs.quota import Quota
+from pf_fuse.vfs.rights import only_writes, rights_to_take
 from pf_fuse.vfs.sessions import Sessions
 from pf_fuse.vfs.settling import Settling, matters, uploading, waits
 from pf_fuse.vfs.tree import Tree
 
 T = TypeVar("T")
-_RIGHTS = stat.S_ISUID | stat.S_ISGID
 
 
 class Writing:
@@ -106,7 +105,7 @@ class Writing:
         if flags & os.O_DSYNC and self._sessions.past_the_cache(node):
             return self._later(self._write_and_settle, known, offset, bytes(data))
         staged = known.staged
-        if staged and not _rights_to_take(known):
+        if staged and not rights_to_take(known):
             with staged.gate:
                 if staged.written_to and not staged.upload:
                     return self._written(known, staged, offset, data)
@@ -154,7 +153,11 @@ class Writing:
             raise failure(errno.EEXIST, name, "there is something of this name already")
         with self._lock:
             node = self._new(caller, folder, name, mode, os.O_EXCL)
-            self._nodes.tell(node)
+            try:
+                self._nodes.tell(node)
+            except OSError:
+                self._unmade(folder, node)
+                raise
         self._settling.changed_by_name(node)
         with self._lock:
             return self._looking.known(node)
@@ -177,12 +180,11 @@ class Writing:
     def _created(self, caller: Caller, folder: Node, name: str, mode: int, flags: int) -> tuple[Known, Opened]:
         node = self._new(caller, folder, name, mode, flags)
         try:
-            opened = self._sessions.open_to_write(node, only=_only_writes(node, flags))
+            opened = self._sessions.open_to_write(node, only=only_writes(node, flags))
+            return self._looking.told(node), opened
         except OSError:
-            self._sessions.end(node)
-            self._unmade(folder, name)
+            self._unmade(folder, node)
             raise
-        return self._looking.told(node), opened
 
     def _new(self, caller: Caller, folder: Node, name: str, mode: int, flags: int) -> Node:
         path = joined(folder.path, name)
@@ -190,25 +192,29 @@ class Writing:
         facts = Facts(attributes={})
         if self._can.modes:
             facts = replace(facts, mode=mode & 0o7777, owner=(caller.uid, caller.gid))
-        self._quota.take(name, files=1)
-        try:
-            staged = self._nodes.stage.begin(only_new=bool(flags & os.O_EXCL), facts=facts)
+        staged = self._nodes.stage.begin(only_new=bool(flags & os.O_EXCL), facts=facts)
+        with self._nodes.stage.beginning(staged):
+            self._quota.take(name, files=1)
             node = self._tree.put(folder, name, Entry(path, Kind.FILE), FOREVER)
+        try:
             with self._nodes.stage.beginning(staged):
                 self._nodes.begin(node, staged)
         except OSError:
-            self._unmade(folder, name)
+            self._unmade(folder, node)
             raise
         self._show(node, staged)
         return node
 
-    def _unmade(self, folder: Node, name: str) -> None:
+    def _unmade(self, folder: Node, node: Node) -> None:
         """A file could not be made here; what is written down of that can fail again, and is not needed."""
-        self._quota.take(name, files=-1)
-        if node := self._nodes.child(folder, name):
-            self._nodes.abandon(node)
+        self._quota.take(node.name, files=-1)
+        self._sessions.end(node)
+        self._nodes.abandon(node)
         with suppress(OSError):
-            self._tree.drop(folder, name)
+            if node.opens:
+                self._sessions.close(node)
+        with suppress(OSError):
+            self._tree.drop(folder, node.name)
 
     def _require_short(self, path: str) -> None:
         """What is too long would be told when the file is closed, and what was written put aside."""
@@ -226,22 +232,28 @@ class Writing:
             upload.exception()
 
     def _opened(self, node: Node, flags: int) -> Opened:
-        opened = self._sessions.open_to_write(node, only=_only_writes(node, flags))
+        opened = self._sessions.open_to_write(node, only=only_writes(node, flags))
         if flags & os.O_TRUNC:
             try:
                 self._emptied(node)
             except OSError:
-                self._settling.closed_at_once(node)
+                self._not_opened(node)
                 raise
         return opened
 
+    def _not_opened(self, node: Node) -> None:
+        """What others have written to it is not lost by that. The caller holds the lock."""
+        if not matters(node):
+            self._settling.closed_at_once(node)
+            return
+        if node.opens <= 1:
+            self._sessions.end(node)
+        self._sessions.close(node)
+
     def _emptied(self, node: Node) -> None:
         staged = self._bringing.begun_anew(node)
-        self._touched(node, staged)
-        self._grow(node, 0)
-        os.ftruncate(staged.descriptor, 0)
-        staged.cut(0)
-        self._show(node, staged)
+        with self._touching(node, staged):
+            self._cut(node, 0, staged)
 
     def _written(self, node: Node, staged: Staged, offset: int, data: memoryview | bytes) -> int:
         with self._growing(node, max(node.entry.size, offset + len(data))):
@@ -290,7 +302,7 @@ class Writing:
 
     def _bring_and_write(self, node: Node, offset: int, data: bytes) -> int:
         def write(staged: Staged) -> int:
-            rights = _rights_to_take(node)
+            rights = rights_to_take(node)
             if rights and self._sessions.past_the_cache(node.id):
                 # The kernel does so only for what goes through its cache.
                 staged.facts = replace(staged.facts, mode=(node.entry.mode or 0) & ~rights)
@@ -372,17 +384,3 @@ class Writing:
                         return change(staged)
             if upload:
                 upload.exception()
-
-
-def _rights_to_take(node: Node) -> int:
-    """Those of another user or group that a program has which somebody writes to."""
-    mode = node.entry.mode or 0
-    return mode & (_RIGHTS if mode & stat.S_IXGRP else stat.S_ISUID)
-
-
-def _only_writes(node: Node, flags: int) -> bool:
-    """True if who opens a file so cannot read it, and the kernel's cache does nothing for who writes past it.
-
-    It syncs after each write what is opened to be synced, and takes rights away from programs that somebody writes to.
-    """
-    return flags & (os.O_ACCMODE | os.O_DSYNC) == os.O_WRONLY and not (node.entry.mode or 0) & _RIGHTS
