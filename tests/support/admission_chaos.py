@@ -17,7 +17,7 @@ import asyncpg
 from google.protobuf.message import Message
 
 from paddleflow.auth.v1 import auth_pb2
-from paddleflow.queue.v1 import admission_pb2, cluster_pb2, queue_pb2
+from paddleflow.queue.v1 import admission_pb2, cluster_pb2, queue_pb2, workload_pb2
 from support.admission_load import QUEUES, SETTLING, SHARE, TRANSIENT, Load
 from support.callers import Caller
 from support.databases import create_database
@@ -236,17 +236,25 @@ async def endure(made: Site, planned: Sequence[Blow], chance: Random, tell: Call
         await _kill_under(load, made, planned, tell)
         await load.settled()
         found = await history(made.dsn)
+        stored = [told.event.SerializeToString(deterministic=True) for told in found.told]
         # What was answered may be told a moment later.
-        await until(lambda: len(load.told) >= len(found.told), SETTLING)
+        await until(lambda: len(load.told) >= len(stored), SETTLING, told=lambda: _untold(load.told, stored))
         following.cancel()
     assert not load.failures()
     require_exactly_once(found, submitted=load.submitted, cancelled=load.cancelled, capacity=CORES)
     require_seen(load.seen, found.told)
     require_revised(load.revised, found.told)
-    stored = [told.event.SerializeToString(deterministic=True) for told in found.told]
     assert load.told == stored, "the watch has lost, doubled or reordered something"
     await _require_idle(made)
     tell(f"{len(found.told)} events of {len(load.submitted)} jobs: {_summary(found.told)}")
+
+
+def _untold(told: Sequence[bytes], stored: Sequence[bytes]) -> str:
+    """Where the watch has left what is stored."""
+    known = set(told)
+    lost = [(place, event) for place, event in enumerate(stored) if event not in known]
+    first = lost[:3] and [(place, workload_pb2.WorkloadEvent.FromString(event)) for place, event in lost[:3]]
+    return f"{len(told)} of {len(stored)} events are told, and not {len(lost)}, of which the first are {first}"
 
 
 async def _kill_under(load: Load, made: Site, planned: Sequence[Blow], tell: Callable[[str], None]) -> None:

@@ -10,13 +10,15 @@ from typing import TypeVar
 Answer = TypeVar("Answer")
 
 
-async def until(holds: Callable[[], bool], patience: float = 30.0, pause: float = 0.005) -> None:
-    """Returns once it holds; fails after so many seconds."""
+async def until(
+    holds: Callable[[], bool], patience: float = 30.0, pause: float = 0.005, told: Callable[[], str] = str
+) -> None:
+    """Returns once it holds; fails after so many seconds, and says what is told of it then."""
     deadline = time.monotonic() + patience
     while True:
         if holds():
             return
-        assert time.monotonic() < deadline, f"did not happen within {patience} s"
+        assert time.monotonic() < deadline, f"did not happen within {patience} s. {told()}"
         await asyncio.sleep(pause)
 
 
