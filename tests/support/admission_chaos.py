@@ -253,7 +253,7 @@ def _untold(told: Sequence[bytes], stored: Sequence[bytes]) -> str:
     """Where the watch has left what is stored."""
     known = set(told)
     lost = [(place, event) for place, event in enumerate(stored) if event not in known]
-    first = lost[:3] and [(place, workload_pb2.WorkloadEvent.FromString(event)) for place, event in lost[:3]]
+    first = [f"{place}: {workload_pb2.WorkloadEvent.FromString(event)}" for place, event in lost[:3]]
     return f"{len(told)} of {len(stored)} events are told, and not {len(lost)}, of which the first are {first}"
 
 
