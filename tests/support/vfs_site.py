@@ -308,3 +308,17 @@ class Site:
 
     def truncate(self, path: str, size: int) -> None:
         got(self.vfs.setattr(ME, self.node(path), Changes(size=size)))
+
+
+def one_after_another(make: Callable[[], Site]) -> Iterator[Callable[[], Site]]:
+    """Has the process before die for each new one, and the last in the end."""
+    sites: list[Site] = []
+
+    def following() -> Site:
+        if sites:
+            sites[-1].die()
+        sites.append(make())
+        return sites[-1]
+
+    yield following
+    sites[-1].die()

@@ -16,7 +16,7 @@ from pf_backends.local.backend import LocalBackend
 from pf_backends.memory.backend import EVERYTHING, LIKE_OBJECTS, MemoryBackend
 from pf_backends.port import Backend
 from pf_fuse.operations import TOP, Changes
-from support.vfs_site import ME, Site, fails, got
+from support.vfs_site import ME, Site, fails, got, one_after_another
 from support.waiting import wait_until
 
 
@@ -36,16 +36,7 @@ def clock() -> list[float]:
 @pytest.fixture
 def next_site(backend: Backend, tmp_path: Path, clock: list[float]) -> Iterator[Callable[[], Site]]:
     """The next process, each time."""
-    sites: list[Site] = []
-
-    def make() -> Site:
-        if sites:
-            sites[-1].die()
-        sites.append(Site(backend, tmp_path, clock=lambda: clock[0]))
-        return sites[-1]
-
-    yield make
-    sites[-1].die()
+    yield from one_after_another(lambda: Site(backend, tmp_path, clock=lambda: clock[0]))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 
 from pf_backends.memory.backend import EVERYTHING, LIKE_OBJECTS, MemoryBackend
 from pf_fuse.operations import Changes
-from support.vfs_site import ME, Site, fails, got
+from support.vfs_site import ME, Site, fails, got, one_after_another
 
 
 @pytest.fixture(params=[EVERYTHING, LIKE_OBJECTS], ids=["folders", "objects"])
@@ -27,16 +27,7 @@ def clock() -> list[float]:
 @pytest.fixture
 def next_site(backend: MemoryBackend, tmp_path: Path, clock: list[float]) -> Iterator[Callable[[], Site]]:
     """The next process, each time."""
-    sites: list[Site] = []
-
-    def make() -> Site:
-        if sites:
-            sites[-1].die()
-        sites.append(Site(backend, tmp_path, clock=lambda: clock[0]))
-        return sites[-1]
-
-    yield make
-    sites[-1].die()
+    yield from one_after_another(lambda: Site(backend, tmp_path, clock=lambda: clock[0]))
 
 
 @pytest.fixture

@@ -145,9 +145,7 @@ class Owing:
                 self._settling.closed_at_once(node)
                 return
             self.owe(node)
-            if node.opens <= 1:
-                self._sessions.end(node)
-            self._sessions.close(node)
+            self._sessions.leave(node)
 
     def owe(self, node: Node, begun: Callable[[], object] | None = None) -> None:
         """It will be uploaded, or goes on as it was begun. The caller holds the lock."""

@@ -60,10 +60,7 @@ class Reading:
 
     def release(self, node: int) -> None:
         with self._lock:
-            known = self._nodes[node]
-            if known.opens <= 1:
-                self._sessions.end(known)
-            self._sessions.close(known)
+            self._sessions.leave(self._nodes[node])
 
     def lseek(self, node: int, offset: int, whence: int) -> Answer[int]:
         with self._lock:

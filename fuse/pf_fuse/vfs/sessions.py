@@ -140,6 +140,12 @@ class Sessions:
         if not node.opens and node.backing:
             self._rest(node)
 
+    def leave(self, node: Node) -> None:
+        """Closed once, and the session ends with the last."""
+        if node.opens <= 1:
+            self.end(node)
+        self.close(node)
+
     def end(self, node: Node) -> None:
         """Nobody has it open any more, and nothing is left to do with it."""
         session = self._sessions.pop(node.id, None)

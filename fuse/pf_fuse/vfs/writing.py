@@ -196,12 +196,11 @@ class Writing:
         with self._nodes.stage.beginning(staged):
             self._quota.take(name, files=1)
             node = self._tree.put(folder, name, Entry(path, Kind.FILE), FOREVER)
-        try:
-            with self._nodes.stage.beginning(staged):
+            try:
                 self._nodes.begin(node, staged)
-        except OSError:
-            self._unmade(folder, node)
-            raise
+            except OSError:
+                self._unmade(folder, node)
+                raise
         self._show(node, staged)
         return node
 
@@ -243,12 +242,10 @@ class Writing:
 
     def _not_opened(self, node: Node) -> None:
         """What others have written to it is not lost by that. The caller holds the lock."""
-        if not matters(node):
+        if matters(node):
+            self._sessions.leave(node)
+        else:
             self._settling.closed_at_once(node)
-            return
-        if node.opens <= 1:
-            self._sessions.end(node)
-        self._sessions.close(node)
 
     def _emptied(self, node: Node) -> None:
         staged = self._bringing.begun_anew(node)
