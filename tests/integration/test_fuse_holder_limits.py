@@ -75,5 +75,10 @@ def test_who_comes_and_says_nothing_is_let_go(holdings: Holdings, tmp_path: Path
     finally:
         for peer in silent:
             peer.close()
-    assert not take(str(tmp_path / "socket")).resumed
-    assert holding.process.poll() is None
+    held = take(str(tmp_path / "socket"))
+    try:
+        assert not held.resumed
+        assert holding.process.poll() is None
+    finally:
+        held.holder.ended()
+        os.close(held.device)

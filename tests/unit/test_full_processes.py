@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from pf_fuse.control import Control
+from pf_fuse.holder.client import HolderClient
+from pf_fuse.holder.messages import Adopt, Welcome, receive
 from pf_fuse.metrics import port
 from support.waiting import wait_until
 
@@ -62,3 +64,27 @@ def test_questions_are_answered_after_that(tmp_path: Path, caplog: pytest.LogCap
             assert asking.recv(100) == b'{"up": 1}\n'
     finally:
         control.end()
+
+
+def test_the_next_holder_is_found_after_that(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with (
+        open(os.devnull) as device,
+        socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as next_one,
+    ):
+        holder, peer = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        client = HolderClient(str(tmp_path / "s"), peer, device.fileno(), Welcome(45, 0, 0, False, False, "kept"))
+        client.listen()
+        next_one.bind(str(tmp_path / "s"))
+        next_one.listen()
+        next_one.settimeout(10.0)
+        with no_more_files():
+            holder.shutdown(socket.SHUT_RDWR)
+            wait_until(lambda: "cannot be reached: Too many open files" in caplog.text)
+        holder.close()
+        with next_one.accept()[0] as returning:
+            told, handed = receive(returning)
+            client.ended()
+    assert isinstance(told, Adopt)
+    assert told.kept == "kept"
+    assert handed is not None
+    os.close(handed)

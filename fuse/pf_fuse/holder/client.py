@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import socket
 import threading
@@ -30,6 +31,8 @@ from pf_fuse.holder.messages import (
     send,
 )
 from pf_fuse.kernel.features import Agreement, Feature
+
+log = logging.getLogger(__name__)
 
 SUPERSEDED = 75
 """How a process ends that another one follows."""
@@ -126,8 +129,9 @@ class HolderClient:
     def _listen(self) -> None:
         while not self._ended.is_set():
             self._listen_to_one()
-            while not self._return() and not self._ended.wait(AGAIN):
-                pass
+            while not self._ended.is_set() and not self._returned():
+                self._ended.wait(AGAIN)
+        self._peer.close()
 
     def _listen_to_one(self) -> None:
         """Until it is gone."""
@@ -145,13 +149,18 @@ class HolderClient:
                     self._answer = message
                 self._answered.notify()
 
-    def _return(self) -> bool:
+    def _returned(self) -> bool:
         """Hands the device to the next holder, if there is one."""
         registered = [(*file, backing) for backing, file in self._registered.items()]
-        peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            with address(Path(self._path)) as short:
-                peer.connect(short)
+            peer = _connected(self._path)
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        except OSError as error:
+            # As when too many files are open: there may be room again.
+            log.warning("the holder at %s cannot be reached: %s", self._path, error.strerror)
+            return False
+        try:
             send(peer, Adopt(*self._agreed, self._kept, registered, VERSION), self._device)
         except OSError:
             peer.close()
@@ -164,10 +173,11 @@ class HolderClient:
 
 def take(path: str) -> Held:
     """Waits until this process is to serve."""
-    peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
-        with address(Path(path)) as short:
-            peer.connect(short)
+        peer = _connected(path)
+    except OSError as failure:
+        raise HolderGone(failure.errno, f"there is no holder at {path}") from failure
+    try:
         send(peer, Come(VERSION))
         message, device = receive(peer)
     except OSError as failure:
@@ -181,3 +191,15 @@ def take(path: str) -> Held:
     client = HolderClient(path, peer, device, message)
     client.listen()
     return Held(device, agreement, message.resumed, message.kept, client)
+
+
+def _connected(path: str) -> socket.socket:
+    """OSError if there is no holder, or nothing can be opened."""
+    peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    try:
+        with address(Path(path)) as short:
+            peer.connect(short)
+    except OSError:
+        peer.close()
+        raise
+    return peer
