@@ -68,7 +68,7 @@ def test_questions_are_answered_after_that(tmp_path: Path, caplog: pytest.LogCap
 
 def test_the_next_holder_is_found_after_that(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with (
-        open(os.devnull) as device,
+        Path(os.devnull).open() as device,
         socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as next_one,
     ):
         holder, peer = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
