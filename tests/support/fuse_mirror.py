@@ -242,7 +242,7 @@ class Mirror:
     def releasedir(self, node: int) -> None:
         pass
 
-    def fsyncdir(self, node: int) -> None:
+    def fsyncdir(self, node: int) -> Answer[None]:
         pass
 
     # Extended attributes.
