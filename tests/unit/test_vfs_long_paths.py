@@ -48,6 +48,32 @@ def test_a_file_with_a_path_that_is_too_long_is_not_created(site: Site, tmp_path
     assert not (tmp_path / "aside").exists()
 
 
+def test_a_folder_stays_whole_where_something_in_it_would_get_a_path_that_is_too_long(site: Site) -> None:
+    site.mkdir("from")
+    site.mkdir("from/deep")
+    site.mkdir("a-longer")
+    site.write("from/a", b"first")
+    site.write(f"from/deep/{'x' * 10}", b"last")
+    with fails(errno.ENAMETOOLONG):
+        site.rename("from", "a-longer")
+    assert site.names("") == ["a-longer", "from"]
+    assert site.names("a-longer") == []
+    assert site.read("from/a") == b"first"
+    site.rename("from", "frm")
+    site.rename("frm", "from")
+    assert site.read(f"from/deep/{'x' * 10}") == b"last"
+
+
+def test_a_folder_stays_whole_where_a_file_that_is_open_in_it_would_get_a_path_that_is_too_long(site: Site) -> None:
+    site.mkdir("from")
+    open_file = site.create(f"from/{'x' * 15}")
+    site.put(open_file, b"some")
+    with fails(errno.ENAMETOOLONG):
+        site.rename("from", "longer")
+    site.close(open_file)
+    assert site.read(f"from/{'x' * 15}") == b"some"
+
+
 @pytest.mark.parametrize(
     ("main", "linked", "longest"), [(20, 20, 25), (30, 20, 30), (20, 30, 35), (None, 20, None), (20, None, None)]
 )

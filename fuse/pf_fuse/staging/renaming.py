@@ -7,9 +7,11 @@ ended. Copies are of what lies there at the time; what was copied before is not 
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -58,6 +60,18 @@ class Renamer:
         with self._notes.note(Move(source, target)):
             self._move(source, target, copied)
         return copied
+
+    def require_short(self, source: str, target: str, open_files: Collection[str]) -> None:
+        """What is found to be too long only amid it would leave some of the folder under each of its names."""
+        can = self._backend.capabilities
+        longer = len(os.fsencode(target)) - len(os.fsencode(source))
+        if can.renames is Renames.TREES or can.longest is None or longer <= 0:
+            return
+        there = (entry.path for entries in self._walk(source) for entry in entries)
+        for path in chain(open_files, there):
+            if len(os.fsencode(path)) + longer > can.longest:
+                moved = _moved(path, source, target)
+                raise failure(errno.ENAMETOOLONG, moved, f"files have paths of at most {can.longest} bytes here")
 
     def left(self) -> Sequence[tuple[Path, Move]]:
         """What processes before have begun, and the notes of it."""
@@ -108,17 +122,21 @@ class Renamer:
     def _pages(self, source: str) -> Iterator[Sequence[Entry]]:
         """What lies below a folder: files are removed once they are read, folders at the end, the deepest first."""
         folders: list[str] = []
-        rest = ""
-        while True:
-            page = self._backend.walk(source, rest=rest)
-            folders += [entry.path for entry in page.entries if entry.kind is Kind.FOLDER]
-            yield page.entries
-            rest = page.rest
-            if not rest:
-                break
+        for entries in self._walk(source):
+            folders += [entry.path for entry in entries if entry.kind is Kind.FOLDER]
+            yield entries
         for folder in sorted(folders, key=len, reverse=True):
             with suppress(FileNotFoundError):
                 self._backend.remove_folder(folder)
+
+    def _walk(self, source: str) -> Iterator[Sequence[Entry]]:
+        rest = ""
+        while True:
+            page = self._backend.walk(source, rest=rest)
+            yield page.entries
+            rest = page.rest
+            if not rest:
+                return
 
     def _folder_at(self, path: str) -> None:
         with suppress(FileExistsError):

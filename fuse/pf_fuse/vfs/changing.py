@@ -191,12 +191,13 @@ class Changing:
         """Nobody changes anything there meanwhile. Blocks."""
         if there and there.kind is not Kind.FOLDER:
             raise failure(errno.ENOTDIR, target, "there is something of this name that is no folder")
+        with self._lock:
+            within = _used_within(node)
+        self._renamer.require_short(source, target, within.values())
         if there:
             with self._lock:
                 _require_nothing_written_in(self._tree.at(target))
             self._backend.remove_folder(target)
-        with self._lock:
-            within = _used_within(node)
         with self._settling.resting([*within]):
             try:
                 copied = self._renamer.folder(source, target, within.values())
