@@ -25,6 +25,7 @@ from pf_fuse.fetching.settings import FetchSettings
 from pf_fuse.opening import opened, page_cache
 from pf_fuse.pages.cache import PageCache
 from pf_fuse.settings import RenewalSettings, SourceSettings, read
+from pf_fuse.staging.renaming import moved_by_copy
 
 _AT_ONCE = 16
 """Questions to the backend, and parts of files that are sent."""
@@ -156,8 +157,7 @@ class DirectFiles:
         if renames:
             self._backend.rename(source, target)
         else:
-            self.copy(source, target)
-            self._backend.remove(source)
+            moved_by_copy(self._backend, source, lambda: self.copy(source, target))
         self.known.forget()
 
     def copy(self, source: str, target: str) -> None:

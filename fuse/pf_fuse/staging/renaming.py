@@ -1,7 +1,9 @@
 """Renaming where a backend cannot: by copies, after which what was copied is removed.
 
 Of a folder it is written down that it is renamed before anything is done, so that the next process goes on where one
-ended. Copies are of what lies there at the time; what was copied before is not copied again.
+ended. Copies are of what lies there at the time; what was copied before is not copied again. What others write while it
+is copied is copied again before anything is removed. What they write between the last look and the removal is lost
+where the backend removes whatever lies there: of a folder it always does.
 """
 
 from __future__ import annotations
@@ -16,13 +18,15 @@ from pathlib import Path
 
 import msgspec
 
-from pf_backends.entries import Entry, Kind, Renames
-from pf_backends.errors import Unreachable, Unsupported, failure
+from pf_backends.entries import Condition, Entry, Kind, Page, Renames
+from pf_backends.errors import Changed, Unreachable, Unsupported, changed, failure
 from pf_backends.port import Backend
 from pf_fuse.staging.notes import Notes
 
 _MOST = 64 << 20
 """Bytes of a file that is copied through here where the backend cannot copy by itself."""
+_LOOKS = 5
+"""How often it is looked whether what was copied is what lies there, before it is removed."""
 
 
 class Move(msgspec.Struct, frozen=True):
@@ -45,11 +49,7 @@ class Renamer:
         if self._backend.capabilities.renames is not Renames.NOTHING:
             self._backend.rename(source, target)
             return ""
-        before = self._backend.stat(source)
-        self._copy(source, target)
-        copied = before.version if self._still(before) else ""
-        self._backend.remove(source)
-        return copied
+        return moved_by_copy(self._backend, source, lambda: self._copy(source, target))
 
     def folder(self, source: str, target: str, open_files: Collection[str] = ()) -> Mapping[str, str]:
         """Of files in it that are open: the versions of which their targets are copies, where they are copies."""
@@ -96,38 +96,62 @@ class Renamer:
         self, source: str, target: str, copied: dict[str, str], stepped: Callable[[], None] = lambda: None
     ) -> None:
         self._folder_at(target)
-        for entries in self._pages(source):
-            self._move_all(entries, source, target, copied, stepped)
-        with suppress(FileNotFoundError):
-            self._backend.remove_folder(source)
+        folders = [source]
+        for entries in self._copied(source, target, stepped):
+            folders += [entry.path for entry in entries if entry.kind is Kind.FOLDER]
+            files = _files(entries)
+            copied |= {entry.path: entry.version for entry in files if entry.path in copied}
+            for error in self._backend.remove_many([entry.path for entry in files]):
+                if error:
+                    raise error
+            stepped()
+        for folder in sorted(folders, key=len, reverse=True):
+            with suppress(FileNotFoundError):
+                self._backend.remove_folder(folder)
 
-    def _move_all(
-        self, entries: Sequence[Entry], source: str, target: str, copied: dict[str, str], stepped: Callable[[], None]
+    def _copied(self, source: str, target: str, stepped: Callable[[], None]) -> Iterator[Sequence[Entry]]:
+        """What lies below a folder, page by page: files are removed once they are read, folders at the end."""
+        rest = ""
+        while True:
+            page = self._copied_page(source, target, rest, stepped)
+            yield page.entries
+            rest = page.rest
+            if not rest:
+                return
+
+    def _copied_page(self, source: str, target: str, rest: str, stepped: Callable[[], None]) -> Page:
+        """What was just looked at once more, and found to be what was copied: others may have written meanwhile."""
+        page, copied = self._backend.walk(source, rest=rest), dict[str, str]()
+        for _ in range(_LOOKS):
+            self._copy_all(page.entries, source, target, copied, stepped)
+            if not _files(page.entries):
+                return page
+            page = self._backend.walk(source, rest=rest)
+            if all(copied.get(entry.path) == entry.version for entry in page.entries):
+                return page
+        raise _too_fast(source)
+
+    def _copy_all(
+        self,
+        entries: Sequence[Entry],
+        source: str,
+        target: str,
+        copied: dict[str, str],
+        stepped: Callable[[], None],
     ) -> None:
+        """But for what was copied before, as it is."""
+
         def copy(entry: Entry) -> None:
-            self._copy_once(entry, _moved(entry.path, source, target))
+            moved = _moved(entry.path, source, target)
+            # Times may be too coarse to tell the copy from what has come after it.
+            self._copy(entry.path, moved) if entry.path in copied else self._copy_once(entry, moved)
             stepped()
 
         for entry in entries:
             if entry.kind is Kind.FOLDER:
                 self._folder_at(_moved(entry.path, source, target))
-        files = [entry for entry in entries if entry.kind is not Kind.FOLDER]
-        list(self._copiers.map(copy, files))
-        copied |= {entry.path: entry.version for entry in files if entry.path in copied and self._still(entry)}
-        for error in self._backend.remove_many([entry.path for entry in files]):
-            if error:
-                raise error
-        stepped()
-
-    def _pages(self, source: str) -> Iterator[Sequence[Entry]]:
-        """What lies below a folder: files are removed once they are read, folders at the end, the deepest first."""
-        folders: list[str] = []
-        for entries in self._walk(source):
-            folders += [entry.path for entry in entries if entry.kind is Kind.FOLDER]
-            yield entries
-        for folder in sorted(folders, key=len, reverse=True):
-            with suppress(FileNotFoundError):
-                self._backend.remove_folder(folder)
+        list(self._copiers.map(copy, [each for each in _files(entries) if copied.get(each.path) != each.version]))
+        copied |= {entry.path: entry.version for entry in entries}
 
     def _walk(self, source: str) -> Iterator[Sequence[Entry]]:
         rest = ""
@@ -149,10 +173,6 @@ class Renamer:
                 return
         self._copy(entry.path, target)
 
-    def _still(self, entry: Entry) -> bool:
-        """True if nobody has replaced it since it was looked at: what was copied meanwhile is this version."""
-        return self._backend.stat(entry.path).version == entry.version
-
     def _copy(self, source: str, target: str) -> None:
         with suppress(Unsupported):
             self._backend.copy(source, target)
@@ -161,6 +181,26 @@ class Renamer:
         if len(data) != entry.size:
             raise failure(errno.EIO, source, "it was cut off while it was copied")
         self._backend.put(target, data, facts=self._backend.attributes(source))
+
+
+def moved_by_copy(backend: Backend, source: str, copy: Callable[[], object]) -> str:
+    """The version of a file that was copied, and removed: what others write to it meanwhile is copied, too. Blocks."""
+    for _ in range(_LOOKS):
+        before = backend.stat(source)
+        copy()
+        with suppress(Changed):
+            backend.remove(source, condition=Condition(version=before.version))
+            return before.version
+    raise _too_fast(source)
+
+
+def _too_fast(source: str) -> Changed:
+    return changed(source, "others write to it again and again while it is copied; rename it when they have finished")
+
+
+def _files(entries: Sequence[Entry]) -> Sequence[Entry]:
+    """With links."""
+    return [entry for entry in entries if entry.kind is not Kind.FOLDER]
 
 
 def _moved(path: str, source: str, target: str) -> str:
