@@ -17,7 +17,7 @@ from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
 from pf_fuse.operations import TOP
 from pf_fuse.staging.notes import Notes
 from pf_fuse.staging.renaming import Move
-from pf_fuse.vfs import moves
+from pf_fuse.vfs import left, moves
 from support.stacks import wait_until
 from support.vfs_site import ME, PATIENCE, Site, fails, got
 
@@ -214,6 +214,22 @@ def test_a_store_that_does_not_answer_is_asked_again(store: Store, sites: Callab
     site = sites()
     assert site.read("e/3") == b"3"
     assert not list((tmp_path / "moves").iterdir())
+
+
+def test_what_passes_does_not_leave_a_part_of_it(
+    store: Store, sites: Callable[[], Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The machine has no descriptors left for a while."""
+    monkeypatch.setattr(left, "_FIRST_PAUSE", 0.1)
+    failures = iter([OSError(errno.EMFILE, os.strerror(errno.EMFILE))])
+
+    def before(operation: str, path: str) -> None:
+        if operation == "copy" and path == "d/2" and (error := next(failures, None)):
+            raise error
+
+    store.before = before
+    assert sorted(sites().names("e")) == ["0", "1", "2", "3"]
+    wait_until(lambda: not list((tmp_path / "moves").iterdir()))
 
 
 def test_what_the_store_refuses_is_given_up(store: Store, sites: Callable[[], Site], tmp_path: Path) -> None:

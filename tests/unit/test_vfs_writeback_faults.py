@@ -23,6 +23,23 @@ from support.vfs_site import ME, PATIENCE, fails, got
 from support.waiting import wait_until
 from support.writeback import Make, Store, owed, processes
 
+PASSING = (
+    errno.EAGAIN,
+    errno.EBUSY,
+    errno.ECONNRESET,
+    errno.EHOSTUNREACH,
+    errno.EINTR,
+    errno.EIO,
+    errno.EMFILE,
+    errno.ENETUNREACH,
+    errno.ENFILE,
+    errno.ENOMEM,
+    errno.EPIPE,
+    errno.ESTALE,
+    errno.ETIMEDOUT,
+)
+"""What a machine, or the way to the store, lacks for a while."""
+
 
 @pytest.fixture
 def store() -> Store:
@@ -135,6 +152,22 @@ def test_a_disk_that_takes_no_more_journal_puts_nothing_aside_and_holds_up_nobod
     assert owed(site).refused == 0
     site.write("f", b"again")
     wait_until(lambda: store.has("f") == b"again")
+
+
+@pytest.mark.parametrize("number", PASSING, ids=errno.errorcode.get)
+def test_what_passes_puts_nothing_aside(make: Make, store: Store, tmp_path: Path, number: int) -> None:
+    failures = iter([OSError(number, os.strerror(number))])
+
+    def fail_once(operation: str, _path: str) -> None:
+        if operation == "put" and (failed := next(failures, None)):
+            raise failed
+
+    store.before = fail_once
+    site = make()
+    site.write("f", b"some")
+    wait_until(lambda: store.has("f") == b"some")
+    wait_until(lambda: owed(site).files == 0)
+    assert not (tmp_path / "aside").exists()
 
 
 def fill_amid(monkeypatch: pytest.MonkeyPatch, full: Callable[[], bool]) -> None:

@@ -19,9 +19,10 @@ from pathlib import Path
 import msgspec
 
 from pf_backends.entries import Condition, Entry, Kind, Page, Renames
-from pf_backends.errors import Changed, Unreachable, Unsupported, changed, failure
+from pf_backends.errors import Changed, Unsupported, changed, failure
 from pf_backends.port import Backend
 from pf_fuse.staging.notes import Notes
+from pf_fuse.staging.refusals import is_refusal
 
 _MOST = 64 << 20
 """Bytes of a file that is copied through here where the backend cannot copy by itself."""
@@ -80,14 +81,13 @@ class Renamer:
     def go_on(
         self, note: Path, move: Move, open_files: Collection[str], stepped: Callable[[], None]
     ) -> Mapping[str, str]:
-        """As `folder`, with what was begun before. Unreachable leaves it begun; what else fails is the end of it."""
+        """As `folder`, with what was begun before. A refusal is the end of it; what else fails leaves it begun."""
         copied = dict.fromkeys(open_files, "")
         try:
             self._move(move.source, move.target, copied, stepped)
-        except Unreachable:
-            raise
-        except OSError:
-            note.unlink(missing_ok=True)
+        except OSError as error:
+            if is_refusal(error):
+                note.unlink(missing_ok=True)
             raise
         note.unlink(missing_ok=True)
         return copied

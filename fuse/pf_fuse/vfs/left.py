@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from pf_backends.errors import Unreachable
+from pf_fuse.staging.refusals import is_refusal
 from pf_fuse.staging.renaming import Move
 from pf_fuse.vfs.moves import Moves, late
 
@@ -17,7 +17,8 @@ logger = logging.getLogger(__name__)
 Finish = Callable[[Path, Move, Callable[[], None]], None]
 """Given a note, what it says, and whom to tell of each step. Blocks."""
 
-_LONGEST_PAUSE = 15.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 15.0
+"""Seconds until it is tried again."""
 _LOOK = 0.5
 """Seconds between two looks whether somebody has waited too long."""
 
@@ -79,20 +80,20 @@ class LeftMoves:
 
     def _renamed(self, note: Path, move: Move) -> bool:
         """False if it is left for the next process."""
-        pause = 1.0
+        pause = _FIRST_PAUSE
         while True:
             try:
                 self._finish(note, move, self._moves.step)
-            except Unreachable as error:
-                logger.warning("a folder is not renamed yet", extra=_told(move, error))
-                if self._ending.wait(pause):
-                    return False
-                pause = min(2 * pause, _LONGEST_PAUSE)
             except OSError as error:
-                logger.exception("a folder stays renamed in part", extra=_told(move, error))
-                return True
+                if is_refusal(error):
+                    logger.exception("a folder stays renamed in part", extra=_told(move, error))
+                    return True
+                logger.warning("a folder is not renamed yet", extra=_told(move, error))
             else:
                 return True
+            if self._ending.wait(pause):
+                return False
+            pause = min(2 * pause, _LONGEST_PAUSE)
 
 
 def _told(move: Move, error: OSError) -> dict[str, str]:

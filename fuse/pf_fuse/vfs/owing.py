@@ -15,8 +15,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
 
-from pf_backends.errors import Unreachable
 from pf_fuse.staging.disk import DiskFailed, of_disk
+from pf_fuse.staging.refusals import is_refusal
 from pf_fuse.staging.staged import Staged
 from pf_fuse.vfs.debts import Debt, Debts
 from pf_fuse.vfs.nodes import Node
@@ -221,7 +221,7 @@ class Owing:
     def _attempted(self, debt: Debt, error: OSError | None) -> None:
         """What comes after an attempt. The caller holds the lock."""
         node = debt.node
-        if going(node) or isinstance(error, Unreachable | TimeoutError | DiskFailed):
+        if going(node) or (error and not is_refusal(error)):
             self._put_off(debt, error)
             return
         if error:
