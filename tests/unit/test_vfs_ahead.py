@@ -224,6 +224,43 @@ def test_who_closes_it_is_told_what_cannot_be_sent(site: Site, watched: Watched,
     wait_until(lambda: nothing_is_left(watched, tmp_path))
 
 
+@pytest.mark.parametrize("size", [FIRST + 2 * PART, FIRST + 2 * PART + 5])
+def test_what_the_store_has_dropped_meanwhile_is_sent_again(
+    site: Site, watched: Watched, tmp_path: Path, size: int
+) -> None:
+    """Stores drop what is begun and old. The last bytes are sent at the end, or all were sent before."""
+    node = site.create("f")
+    data = filled(site, node, FIRST + 2 * PART)
+    wait_until(lambda: watched.sent() == 4 and not watched.under_way)
+    (upload,) = watched.backend.uploads("")
+    watched.backend.drop(upload)
+    data += filled(site, node, size - len(data), len(data))
+    site.close(node)
+    assert watched.has("f") == data
+    assert nothing_is_left(watched, tmp_path)
+
+
+def test_what_could_not_be_dropped_is_dropped_by_the_next_process(
+    next_site: Callable[[], Site], watched: Watched, tmp_path: Path
+) -> None:
+    site = next_site()
+    before = watched.before
+
+    def answer_nothing(operation: str, path: str) -> None:
+        if operation in {"finish", "drop"}:
+            raise ConnectionResetError(errno.ECONNRESET, "hung up", path)
+
+    node = site.create("f")
+    filled(site, node, FIRST + 5)
+    watched.backend.before = answer_nothing
+    with pytest.raises(ConnectionResetError):
+        site.close(node)
+    watched.backend.before = before
+    assert watched.backend.uploads("")
+    next_site()
+    wait_until(lambda: nothing_is_left(watched, tmp_path))
+
+
 def test_its_time_is_the_stores_as_that_of_every_file(site: Site, watched: Watched) -> None:
     node = site.create("f")
     data = filled(site, node, FIRST + PART)

@@ -7,12 +7,15 @@ the file was still written only the rest is sent.
 
 from __future__ import annotations
 
+import errno
+import logging
 import mmap
 import os
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Executor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -26,10 +29,14 @@ from pf_fuse.staging.disk import of_disk
 from pf_fuse.staging.notes import Notes
 from pf_fuse.staging.staged import Print
 
+logger = logging.getLogger(__name__)
+
 PUT_MOST = 16 << 20
 """Bytes of a file that is uploaded in one piece where parts are possible."""
 _PART = 8 << 20
 """Bytes of a part, unless there would be too many."""
+_GONE = frozenset((errno.ENOENT, errno.EINVAL))
+"""What stores say of an upload that they do not know, and of one of which they do not have the parts."""
 
 
 class Sent(NamedTuple):
@@ -74,17 +81,11 @@ class Uploader:
             begun = None
         if parts is None or size <= PUT_MOST:
             return self._put(path, _mapped(descriptor, 0, size), facts, condition)
-        if begun is None:
-            upload = self.backend.begin(path, facts=facts)
-            begun = Begun(upload, facts, self.notes.write(upload), {}, frozenset())
-        try:
-            return Sent(self._in_parts(begun, descriptor, _pieces(size, parts), condition))
-        except BaseException:
-            with suppress(OSError):
-                self.backend.drop(begun.upload)
-            raise
-        finally:
-            begun.note.unlink(missing_ok=True)
+        sent = partial(self._sent_in_parts, descriptor=descriptor, size=size, parts=parts, condition=condition)
+        if begun:
+            with _still_there():
+                return Sent(sent(begun))
+        return Sent(sent(self._begun(path, facts)))
 
     def found(self, path: str, descriptor: int, size: int) -> Entry | None:
         """What lies at the path if it has the same bytes. Blocks."""
@@ -136,6 +137,19 @@ class Uploader:
             self.backend.drop(begun.upload)
             begun.note.unlink(missing_ok=True)
 
+    def _begun(self, path: str, facts: Facts) -> Begun:
+        upload = self.backend.begin(path, facts=facts)
+        return Begun(upload, facts, self.notes.write(upload), {}, frozenset())
+
+    def _sent_in_parts(self, begun: Begun, descriptor: int, size: int, parts: Parts, condition: Condition) -> Entry:
+        try:
+            entry = self._in_parts(begun, descriptor, _pieces(size, parts), condition)
+        except BaseException:
+            self._drop(begun)
+            raise
+        begun.note.unlink(missing_ok=True)
+        return entry
+
     def _in_parts(
         self, begun: Begun, descriptor: int, pieces: Iterator[tuple[int, int]], condition: Condition
     ) -> Entry:
@@ -148,6 +162,8 @@ class Uploader:
         finally:
             for each in sending:
                 each.cancel()
+            # What arrives after an upload was dropped stays.
+            wait(sending)
 
     def _read(self, entry: Entry, start: int, piece: memoryview) -> int:
         return self.backend.read(entry.path, start, piece, version=entry.version)
@@ -166,6 +182,17 @@ class Uploader:
         if before and not before.exception() and number not in begun.stale:
             return before.result()
         return self.backend.send(begun.upload, number, _mapped(descriptor, start, size))
+
+
+@contextmanager
+def _still_there() -> Iterator[None]:
+    """Ends without an error where an upload, or a part of it, is not there any more: stores drop what is old."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _GONE:
+            raise
+        logger.warning("what was sent of a file is gone, and is sent again", extra={"why": str(error)})
 
 
 @contextmanager
