@@ -6,7 +6,6 @@ off, is sent again under its number when the upload is finished.
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 from collections.abc import Callable, Mapping
@@ -17,7 +16,6 @@ from pathlib import Path
 from threading import Condition
 
 from pf_backends.entries import Facts, Part, Upload
-from pf_backends.errors import failure
 from pf_backends.port import Backend
 from pf_fuse.staging.buffers import Buffers
 from pf_fuse.staging.notes import Notes
@@ -130,10 +128,7 @@ class Ahead:
 
     def _send(self, upload: Upload, number: int) -> Part:
         try:
-            # A copy: the file may be cut off meanwhile, which memory that is mapped does not survive.
-            with self._buffers.borrowed(self.long) as data:
-                if os.preadv(self._descriptor, [data], (number - 1) * self.long) < self.long:
-                    raise failure(errno.EIO, upload.path, "it was cut off while it was sent")
+            with self._buffers.filled(self._descriptor, (number - 1) * self.long, self.long) as data:
                 return self._backend.send(upload, number, data)
         finally:
             self._landed()

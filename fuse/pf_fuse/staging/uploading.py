@@ -35,6 +35,9 @@ PUT_MOST = 16 << 20
 """Bytes of a file that is uploaded in one piece where parts are possible."""
 _PART = 8 << 20
 """Bytes of a part, unless there would be too many."""
+_BLOCK = 512
+_POPULATE_READ = 22
+"""Has the kernel bring all pages, and say if it cannot."""
 _GONE = frozenset((errno.ENOENT, errno.EINVAL))
 """What stores say of an upload that they do not know, and of one of which they do not have the parts."""
 
@@ -80,7 +83,8 @@ class Uploader:
             self._drop(begun)
             begun = None
         if parts is None or size <= PUT_MOST:
-            return self._put(path, _mapped(descriptor, 0, size), facts, condition)
+            with self.buffers.used(), self._bytes(descriptor, 0, size) as body:
+                return self._put(path, body, facts, condition)
         sent = partial(self._sent_in_parts, descriptor=descriptor, size=size, parts=parts, condition=condition)
         if begun:
             with _still_there():
@@ -153,17 +157,18 @@ class Uploader:
     def _in_parts(
         self, begun: Begun, descriptor: int, pieces: Iterator[tuple[int, int]], condition: Condition
     ) -> Entry:
-        sending = [
-            self.senders.submit(self._send_part, begun, number, descriptor, start, size)
-            for number, (start, size) in enumerate(pieces, 1)
-        ]
-        try:
-            return self.backend.finish(begun.upload, [each.result() for each in sending], condition=condition)
-        finally:
-            for each in sending:
-                each.cancel()
-            # What arrives after an upload was dropped stays.
-            wait(sending)
+        with self.buffers.used():
+            sending = [
+                self.senders.submit(self._send_part, begun, number, descriptor, start, size)
+                for number, (start, size) in enumerate(pieces, 1)
+            ]
+            try:
+                return self.backend.finish(begun.upload, [each.result() for each in sending], condition=condition)
+            finally:
+                for each in sending:
+                    each.cancel()
+                # What arrives after an upload was dropped stays.
+                wait(sending)
 
     def _read(self, entry: Entry, start: int, piece: memoryview) -> int:
         return self.backend.read(entry.path, start, piece, version=entry.version)
@@ -181,7 +186,17 @@ class Uploader:
         before = begun.sent.get(number)
         if before and not before.exception() and number not in begun.stale:
             return before.result()
-        return self.backend.send(begun.upload, number, _mapped(descriptor, start, size))
+        with self._bytes(descriptor, start, size) as body:
+            return self.backend.send(begun.upload, number, body)
+
+    @contextmanager
+    def _bytes(self, descriptor: int, start: int, size: int) -> Iterator[memoryview]:
+        """Of a file: copied unless that took too much memory, as where a backend takes a large file only as a whole."""
+        if size > PUT_MOST:
+            yield _mapped(descriptor, start, size)
+            return
+        with self.buffers.filled(descriptor, start, size) as body:
+            yield body
 
 
 @contextmanager
@@ -238,7 +253,20 @@ def _long(parts: Parts) -> int:
 
 def _mapped(descriptor: int, start: int, size: int) -> memoryview:
     """Bytes of a file without copying them; they are let go of with the last view of them."""
-    if not size:
-        return memoryview(b"")
     with of_disk():
-        return memoryview(mmap.mmap(descriptor, size, access=mmap.ACCESS_READ, offset=start))
+        mapped = mmap.mmap(descriptor, size, access=mmap.ACCESS_READ, offset=start)
+        _have_all(mapped, descriptor)
+    return memoryview(mapped)
+
+
+def _have_all(mapped: mmap.mmap, descriptor: int) -> None:
+    """ENOSPC if the disk has no room for what was never written of a file: to read that would end the process."""
+    found = os.fstat(descriptor)
+    if found.st_blocks * _BLOCK >= found.st_size:
+        return
+    try:
+        mapped.madvise(_POPULATE_READ)
+    except OSError as error:
+        # Linux before 5.14 does not know it.
+        if error.errno == errno.EFAULT:
+            raise OSError(errno.ENOSPC, "the local disk has no room for what was never written of a file") from error
