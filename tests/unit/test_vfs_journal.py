@@ -50,6 +50,30 @@ def test_records_that_take_the_place_of_others_are_whole(tmp_path: Path) -> None
     assert list(Journal(tmp_path / "nodes").read()) == [Closed(2), Closed(3), Closed(4)]
 
 
+def test_what_is_put_while_it_is_to_be_replaced_is_added_if_there_is_no_room_for_that(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "nodes")
+    journal.put([Closed(1)])
+    with journal.holding():
+        journal.put([Closed(2)])
+    with full_at(0):
+        with pytest.raises(OSError, match="large"):
+            journal.replace([Closed(3)])
+        with pytest.raises(OSError, match="large"):
+            journal.put([Closed(4)])
+    assert not (tmp_path / "nodes.new").exists()
+    journal.put([Closed(5)])
+    assert list(journal.read()) == [Closed(1), Closed(2), Closed(5)]
+
+
+def test_what_is_put_while_it_is_to_be_replaced_is_not_added_if_that_succeeds(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "nodes")
+    with journal.holding():
+        journal.put([Closed(1)])
+    journal.replace([Closed(2)])
+    journal.put([Closed(3)])
+    assert list(journal.read()) == [Closed(2), Closed(3)]
+
+
 class OldStagedIn(msgspec.Struct, frozen=True, tag="s", array_like=True):
     """As versions before wrote it."""
 

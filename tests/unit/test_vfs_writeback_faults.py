@@ -154,6 +154,25 @@ def test_a_disk_that_takes_no_more_journal_puts_nothing_aside_and_holds_up_nobod
     wait_until(lambda: store.has("f") == b"again")
 
 
+@pytest.mark.parametrize("resumed", [True, False])
+def test_a_process_begins_on_a_full_disk_and_goes_on_when_there_is_room(
+    make: Make, store: Store, monkeypatch: pytest.MonkeyPatch, resumed: bool
+) -> None:
+    before = make()
+    before.write("f", b"some")
+    before.open("f")
+    with monkeypatch.context() as full:
+        fill_amid(full, lambda: True)
+        make(resumed=resumed)
+    site = make()
+    assert site.read("f") == b"some"
+    store.silent = False
+    wait_until(lambda: store.has("f") == b"some")
+    site.write("g", b"other")
+    wait_until(lambda: owed(site).files == 0)
+    assert make().read("g") == b"other"
+
+
 @pytest.mark.parametrize("number", PASSING, ids=errno.errorcode.get)
 def test_what_passes_puts_nothing_aside(make: Make, store: Store, tmp_path: Path, number: int) -> None:
     failures = iter([OSError(number, os.strerror(number))])

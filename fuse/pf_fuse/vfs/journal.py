@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
@@ -105,10 +106,25 @@ class Journal:
         self._descriptor = self._opened(path)
         self.size = os.fstat(self._descriptor).st_size
         """In bytes."""
+        self._late = b""
+        """Put, and not written yet."""
+        self._holds = False
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """What the block puts is written with what is put after it, unless the journal is replaced before."""
+        self._holds = True
+        try:
+            yield
+        finally:
+            self._holds = False
 
     def put(self, records: Iterable[Record]) -> None:
         """Adds records, all of them or none: on a full disk a part would hide those that are added later."""
-        data = b"".join(map(self._framed, records))
+        data = self._late + b"".join(map(self._framed, records))
+        if self._holds:
+            self._late = data
+            return
         with of_disk():
             try:
                 _write(self._descriptor, data)
@@ -116,6 +132,7 @@ class Journal:
                 os.ftruncate(self._descriptor, self.size)
                 raise
         self.size += len(data)
+        self._late = b""
 
     def read(self) -> Iterator[Record]:
         """All records, in order, up to what was cut off by the end of a process or of the machine."""
@@ -147,21 +164,23 @@ class Journal:
     def replace(self, records: Sequence[Record]) -> None:
         """Only these from now on; seen whole or not at all."""
         beside = self._path.with_suffix(".new")
-        descriptor = self._opened(beside)
         data = b"".join(map(self._framed, records))
+        descriptor = self._opened(beside)
         try:
             os.ftruncate(descriptor, 0)
             _write(descriptor, data)
             if self._lasting:
                 os.fsync(descriptor)
+            beside.rename(self._path)
         except OSError:
             os.close(descriptor)
+            # It may be what fills the disk.
+            beside.unlink(missing_ok=True)
             raise
-        beside.rename(self._path)
+        os.close(self._descriptor)
+        self._descriptor, self.size, self._late = descriptor, len(data), b""
         if self._lasting:
             sync_folder(self._path.parent)
-        os.close(self._descriptor)
-        self._descriptor, self.size = descriptor, len(data)
 
     def _framed(self, record: Record) -> bytes:
         data = self._encoder.encode(record)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 from collections.abc import Callable, Collection, Iterator
 
@@ -13,6 +14,8 @@ from pf_fuse.staging.staged import Stage, Staged
 from pf_fuse.vfs.journal import Backed, Closed, Forgotten, Journal, NamedAt, OpenAt, Record, StagedIn
 from pf_fuse.vfs.listings import Listing
 from pf_fuse.vfs.records import UNLINKED, named, opened, written_here
+
+logger = logging.getLogger(__name__)
 
 FOREVER = float("inf")
 _JOURNAL = 2 << 20
@@ -295,9 +298,10 @@ class Nodes:
         """
         for record in self._journal.read():
             self._take(record)
-        if not resumed:
-            self._begin_anew()
-        self._drop_finished()
+        with self._journal.holding():
+            if not resumed:
+                self._begin_anew()
+            self._drop_finished()
         for node in self._nodes.values():
             if node.staged:
                 node.entry = node.staged.entry(node.entry.path if node.nameless else node.path)
@@ -324,8 +328,11 @@ class Nodes:
                 self.end(node)
 
     def _rewrite(self) -> None:
-        """The journal tells of what is known now, and of nothing that was."""
-        self._journal.replace(list(self._records()))
+        """The journal tells of what is known now, and of nothing that was; on a full disk it goes on as it is."""
+        try:
+            self._journal.replace(list(self._records()))
+        except OSError as error:
+            logger.warning("a journal stays longer than it needs to be", extra={"why": str(error)})
         self._most = max(_JOURNAL, 2 * self._journal.size)
 
     def _take(self, record: Record) -> None:
