@@ -21,11 +21,12 @@ from pf_fuse.settings import CarrySettings, MountSettings, SourceSettings
 from pf_fuse.snapshots.index import Index
 from pf_fuse.snapshots.loading import INDEX, Snapshot
 from pf_fuse.staging.belonging import belong
+from pf_fuse.staging.disk import sync_folder
 from pf_fuse.staging.format import begin_in
 from pf_fuse.staging.handing import Handing
 from pf_fuse.staging.notes import Notes
 from pf_fuse.staging.renaming import Move, Renamer
-from pf_fuse.staging.staged import Stage, sync_folder
+from pf_fuse.staging.staged import Stage
 from pf_fuse.staging.uploading import Uploader
 from pf_fuse.vfs.attributes import Look
 from pf_fuse.vfs.bringing import Bringing
@@ -192,7 +193,7 @@ def _writers(
     tree, looking, sessions, keeping, quota, workers = parts
     senders = ThreadPoolExecutor(_SENDERS, "send")
     uploader = Uploader(backend, Notes(folder / "uploads", Upload, new_name), senders)
-    renamer = Renamer(backend, Notes(folder / "moves", Move, new_name), senders)
+    renamer = Renamer(backend, Notes(folder / "moves", Move, new_name, lasting=True), senders)
     uploader.clean()
     bringing = Bringing(tree, sessions)
     settling = Settling(tree, sessions, bringing, uploader, quota, aside=folder / _ASIDE)

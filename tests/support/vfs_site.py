@@ -172,7 +172,7 @@ class Site:
         looking = Looking(self.tree, self.workers, LOOK, contents, space, lambda: self.kernel.zero_open)
         reading = Reading(self.tree, sessions, contents, self.workers)
         uploader = Uploader(backend, Notes(folder / "uploads", Upload, new_name), senders)
-        renamer = Renamer(backend, Notes(folder / "moves", Move, new_name), senders)
+        renamer = Renamer(backend, Notes(folder / "moves", Move, new_name, lasting=True), senders)
         uploader.clean()
         keeping = Keeping(backend, self.tree, sessions)
         self.owing: Owing | None = None

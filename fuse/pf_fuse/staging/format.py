@@ -6,7 +6,7 @@ import errno
 import os
 from pathlib import Path
 
-from pf_fuse.staging.staged import sync_folder
+from pf_fuse.staging.disk import sync_folder
 
 FORMAT = 1
 """To be one more whenever a version before could not read what is written down, or would read it as something else."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +11,9 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from pf_fuse.staging.disk import of_disk
+from pf_fuse.staging.disk import of_disk, sync_folder
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -17,7 +21,9 @@ T = TypeVar("T")
 class Notes(Generic[T]):
     """A folder of notes of one kind."""
 
-    def __init__(self, folder: Path, kind: type[T], new_name: Callable[[], str]) -> None:
+    def __init__(self, folder: Path, kind: type[T], new_name: Callable[[], str], *, lasting: bool = False) -> None:
+        """`lasting`: they outlive the machine, for which whoever writes one waits."""
+        self._lasting = lasting
         self._folder = folder
         self._decoder = msgspec.msgpack.Decoder(kind)
         self._new_name = new_name
@@ -38,13 +44,27 @@ class Notes(Generic[T]):
         beside = file.with_suffix(".new")
         with of_disk():
             beside.write_bytes(msgspec.msgpack.encode(value))
+            if self._lasting:
+                with beside.open("rb") as written:
+                    os.fsync(written.fileno())
             beside.rename(file)
+            if self._lasting:
+                sync_folder(self._folder)
         return file
 
     def left(self) -> Iterator[tuple[Path, T]]:
-        """What is left of processes before. Whoever has dealt with one removes its file."""
+        """What is left of processes before. Whoever has dealt with one removes its file.
+
+        Of those that do not last, the disk may have kept but the names when the machine went down.
+        """
         for file in sorted(self._folder.iterdir()):
             if file.suffix == ".new":
                 file.unlink()
+                continue
+            try:
+                value = self._decoder.decode(file.read_bytes())
+            except msgspec.DecodeError as error:
+                logger.warning("a note cannot be read, and is removed", extra={"note": str(file), "why": str(error)})
+                file.unlink()
             else:
-                yield file, self._decoder.decode(file.read_bytes())
+                yield file, value

@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 from pf_backends.entries import Condition, Entry, Facts, Kind
 from pf_backends.port import NO_FACTS
 from pf_fuse.staging.ahead import Ahead
+from pf_fuse.staging.disk import sync_folder
 
 _SECOND = 1_000_000_000
 _ENDLESS = 1 << 63
@@ -233,15 +234,6 @@ class Stage:
         for file in self._folder.iterdir():
             if file.name not in needed:
                 file.unlink(missing_ok=True)
-
-
-def sync_folder(folder: Path) -> None:
-    """The names in it are there also when the machine goes down. Blocks."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def free_place(folder: Path, name: str) -> Path:

@@ -18,8 +18,8 @@ import msgspec
 from pf_backends.entries import Entry, Facts, Kind
 from pf_backends.port import NO_FACTS
 from pf_fuse.operations import TOP
-from pf_fuse.staging.disk import of_disk
-from pf_fuse.staging.staged import Print, sync_folder
+from pf_fuse.staging.disk import of_disk, sync_folder
+from pf_fuse.staging.staged import Print
 
 logger = logging.getLogger(__name__)
 
