@@ -232,6 +232,20 @@ def test_what_passes_does_not_leave_a_part_of_it(
     wait_until(lambda: not list((tmp_path / "moves").iterdir()))
 
 
+def test_a_fault_of_one_attempt_has_nobody_wait_for_ever(
+    store: Store, sites: Callable[[], Site], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(left, "_FIRST_PAUSE", 0.1)
+    faults = iter([RuntimeError("can't start new thread")])
+
+    def before(operation: str, _path: str) -> None:
+        if operation == "walk" and (fault := next(faults, None)):
+            raise fault
+
+    store.before = before
+    assert sorted(sites().names("e")) == ["0", "1", "2", "3"]
+
+
 def test_what_the_store_refuses_is_given_up(store: Store, sites: Callable[[], Site], tmp_path: Path) -> None:
     """Nothing is renamed later under who writes there."""
 

@@ -365,3 +365,22 @@ def test_a_folder_whose_kind_was_another_is_asked_for_again(site: Site, store: S
     assert store.has("other/f") == b"of a folder"
     site.rename("other", "else")
     assert store.has("else/f") == b"of a folder"
+
+
+@pytest.mark.parametrize("what", ["eventfd", "watch"])
+def test_a_folder_that_could_not_begin_to_be_renamed_is_there_for_all(
+    store: Store, site: Site, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """The machine has no descriptors left for a while."""
+
+    def refuse(*_: object) -> int:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    site.node("A/f")
+    with monkeypatch.context() as patch, fails(errno.EMFILE):
+        patch.setattr(os if what == "eventfd" else site.kernel, what, refuse)
+        site.rename("A", "B")
+    assert site.read("A/f") == b"old"
+    site.rename("A", "B")
+    assert site.read("B/f") == b"old"
+    assert store.has("A/f") is None

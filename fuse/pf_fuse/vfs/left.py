@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pf_fuse.staging.refusals import is_refusal
 from pf_fuse.staging.renaming import Move
+from pf_fuse.threads import started
 from pf_fuse.vfs.moves import Moves, late
 
 logger = logging.getLogger(__name__)
@@ -44,16 +45,17 @@ class LeftMoves:
         self._done = threading.Event()
         """Nothing is pending, or nobody goes on with it."""
         self._ending = threading.Event()
-        self._mover = threading.Thread(target=self._run, name="left-moves", daemon=True)
+        self._mover: threading.Thread | None = None
 
     def begin(self) -> None:
-        self._mover.start()
-        threading.Thread(target=self._remind, name="left-waiters", daemon=True).start()
+        started("left-waiters", self._remind)
+        self._mover = started("left-moves", self._run)
 
     def end(self) -> None:
         """What cannot be renamed now is left for the next process. Blocks."""
         self._ending.set()
-        self._mover.join()
+        if self._mover:
+            self._mover.join()
 
     def wait(self) -> None:
         """Returns when nothing is pending; ETIMEDOUT if nothing goes on. Blocks."""
@@ -89,6 +91,9 @@ class LeftMoves:
                     logger.exception("a folder stays renamed in part", extra=_told(move, error))
                     return True
                 logger.warning("a folder is not renamed yet", extra=_told(move, error))
+            except Exception as fault:
+                # Who waits for the folder must not wait for ever.
+                logger.exception("a folder is not renamed yet", extra=_told(move, fault))
             else:
                 return True
             if self._ending.wait(pause):
@@ -96,5 +101,5 @@ class LeftMoves:
             pause = min(2 * pause, _LONGEST_PAUSE)
 
 
-def _told(move: Move, error: OSError) -> dict[str, str]:
+def _told(move: Move, error: Exception) -> dict[str, str]:
     return {"from": move.source, "to": move.target, "why": str(error)}

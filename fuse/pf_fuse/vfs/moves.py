@@ -98,9 +98,10 @@ class Moves:
         It begins when all is done that is under way there by then.
         """
         with self._guard:
+            # Before anybody waits for it: it may fail.
+            self._listen()
             self._own = (*self._own, move)
             self.pending = True
-            self._listen()
         try:
             moved = after_all(under_way(), work)
         except BaseException:
@@ -146,8 +147,13 @@ class Moves:
 
     def _listen(self) -> None:
         if self._bell is None and self._kernel:
-            self._bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-            self._kernel.watch(self._bell, self._hear)
+            bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+            try:
+                self._kernel.watch(bell, self._hear)
+            except OSError:
+                os.close(bell)
+                raise
+            self._bell = bell
 
     def _hear(self) -> None:
         """Somebody rang."""
