@@ -14,6 +14,7 @@ from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
 from pf_fuse.operations import TOP, Changes
 from pf_fuse.vfs.limiting import Limiting, kept_limits
 from pf_fuse.vfs.quota import Counter, Held, Limits, Quota
+from support.full_machine import no_more_threads
 from support.vfs_site import ME, Site, fails, got
 from support.waiting import wait_until
 
@@ -283,4 +284,25 @@ def test_a_mount_that_writes_nothing_counts_when_it_is_asked_and_then_not_for_an
     now[0] += 10_000.0
     counter.asked()
     wait_until(lambda: quota.held == Held(61, 2))
+    site.die()
+
+
+@pytest.mark.parametrize("rarely", [True, False])
+def test_it_is_counted_later_where_no_thread_can_be_started(
+    backend: MemoryBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rarely: bool
+) -> None:
+    quota = Quota(Limits(100))
+    site = Site(backend, tmp_path, quota=quota)
+    counter = Counter(backend, site.tree, quota, rarely=rarely)
+    with no_more_threads(monkeypatch) as refused:
+        if rarely:
+            counter.asked()
+        else:
+            with fails(errno.EAGAIN):
+                counter.begin()
+    assert refused == ["count"]
+    counter.asked()
+    counter.begin()
+    wait_until(lambda: quota.held == Held(60, 1))
+    counter.end()
     site.die()

@@ -6,7 +6,9 @@ import errno
 import os
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -187,6 +189,37 @@ def test_what_passes_puts_nothing_aside(make: Make, store: Store, tmp_path: Path
     wait_until(lambda: store.has("f") == b"some")
     wait_until(lambda: owed(site).files == 0)
     assert not (tmp_path / "aside").exists()
+
+
+def test_a_fault_of_one_attempt_has_it_tried_again(make: Make, store: Store) -> None:
+    faults = iter([RuntimeError("can't start new thread")])
+
+    def fail_once(operation: str, _path: str) -> None:
+        if operation == "put" and (fault := next(faults, None)):
+            raise fault
+
+    store.before = fail_once
+    site = make()
+    site.write("f", b"some")
+    wait_until(lambda: store.has("f") == b"some")
+    wait_until(lambda: owed(site).files == 0)
+
+
+def test_a_fault_of_who_tries_again_does_not_end_that(
+    make: Make, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make().write("f", b"some")
+    faults, submit = [RuntimeError("can't start new thread")], ThreadPoolExecutor.submit
+
+    def fail_once(pool: ThreadPoolExecutor, *work: Any) -> Future[Any]:
+        if threading.current_thread().name == "owe" and faults:
+            raise faults.pop()
+        return submit(pool, *work)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", fail_once)
+    wait_until(lambda: not faults)
+    store.silent = False
+    wait_until(lambda: store.has("f") == b"some")
 
 
 def fill_amid(monkeypatch: pytest.MonkeyPatch, full: Callable[[], bool]) -> None:

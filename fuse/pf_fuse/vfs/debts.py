@@ -25,6 +25,8 @@ class Debt:
     """It was closed once more."""
     due: float | None = None
     """When it is tried again; None while somebody tries."""
+    faulty: bool = False
+    """The last attempt failed by a fault, which another one may meet as well."""
     paid: Future[None] = field(default_factory=Future)
     """The last attempt."""
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pf_fuse.staging.disk import DiskFailed, of_disk
 from pf_fuse.staging.refusals import is_refusal
 from pf_fuse.staging.staged import Staged
+from pf_fuse.threads import started
 from pf_fuse.vfs.debts import Debt, Debts
 from pf_fuse.vfs.nodes import Node
 from pf_fuse.vfs.sessions import Sessions
@@ -82,7 +83,7 @@ class Owing:
         self._ended = threading.Event()
 
     def begin(self) -> None:
-        threading.Thread(target=self._try_again, name="owe", daemon=True).start()
+        started("owe", self._try_again)
 
     def owe_left(self, may: Callable[[Node], bool]) -> None:
         """What processes before have left, of files that may be uploaded by now."""
@@ -196,23 +197,33 @@ class Owing:
     def _is_tried(self) -> bool:
         """Something is being uploaded, or will be tried again: where that failed by a fault, nobody waits for it."""
         with self._lock:
-            return any(debt.due is not None or not debt.paid.done() for debt in self._debts)
+            return any(not (debt.faulty and debt.paid.done()) for debt in self._debts)
 
     def _under_way(self) -> list[Future[None]]:
         with self._lock:
             return [debt.paid for debt in self._debts if not debt.paid.done()]
 
     def _submit(self, debt: Debt, begun: Callable[[], object] | None = None) -> None:
-        debt.due = None
         debt.paid = self._payers.submit(self._pay, debt, begun)
+        debt.due = None
 
     def _pay(self, debt: Debt, begun: Callable[[], object] | None) -> None:
+        try:
+            self._attempt(debt, begun)
+        except Exception as fault:
+            logger.exception("not uploaded yet, by a fault", extra={"path": debt.node.entry.path})
+            with self._lock:
+                self._why, debt.faulty = repr(fault), True
+                self._put_off(debt, None)
+
+    def _attempt(self, debt: Debt, begun: Callable[[], object] | None) -> None:
         error = None
         try:
             (begun or self._begun(debt.node))()
         except OSError as failed:
             error = failed
         with self._lock:
+            debt.faulty = False
             try:
                 self._attempted(debt, error)
             except DiskFailed as failed:
@@ -256,7 +267,7 @@ class Owing:
             return self._settling.begun(node)
 
     def _put_off(self, debt: Debt, error: OSError | None) -> None:
-        """The caller holds the lock. No error: somebody tries to remove it."""
+        """The caller holds the lock. No error: somebody tries to remove it, or it was told."""
         if error:
             logger.warning("not uploaded yet", extra={"path": debt.node.entry.path, "why": str(error)})
             self._why = str(error)
@@ -265,8 +276,15 @@ class Owing:
 
     def _try_again(self) -> None:
         while not self._ended.wait(_LOOK):
-            now = self._clock()
-            with self._lock:
-                for debt in self._debts:
-                    if debt.due is not None and debt.due <= now and not self._ended.is_set():
-                        self._submit(debt)
+            try:
+                self._submit_due()
+            except Exception:
+                # Nobody else tries again what is owed.
+                logger.exception("not tried again yet")
+
+    def _submit_due(self) -> None:
+        now = self._clock()
+        with self._lock:
+            for debt in self._debts:
+                if debt.due is not None and debt.due <= now and not self._ended.is_set():
+                    self._submit(debt)

@@ -16,6 +16,7 @@ from typing import Protocol
 
 from pf_backends.entries import ROOT, Kind, Page, Space
 from pf_backends.errors import failure
+from pf_fuse.threads import started
 from pf_fuse.vfs.tree import Tree
 
 logger = logging.getLogger(__name__)
@@ -145,13 +146,17 @@ class Counter:
     def begin(self) -> None:
         """Unless it has begun. By one thread after the other."""
         if not self._begun and not self._rarely:
+            started("count", self._run)
             self._begun = True
-            threading.Thread(target=self._run, name="count", daemon=True).start()
 
     def asked(self) -> None:
         """Somebody wants to know how much there is. Nobody waits for it to be counted."""
         if self._rarely and self._quota.limited and self._clock() >= self._next and self._turn.acquire(blocking=False):
-            threading.Thread(target=self._once, name="count", daemon=True).start()
+            try:
+                started("count", self._once)
+            except OSError as error:
+                self._turn.release()
+                logger.warning("not counted for the quota", extra={"why": str(error)})
 
     def end(self) -> None:
         self._ended.set()
