@@ -28,6 +28,7 @@ from pf_fuse.staging.notes import Notes
 from pf_fuse.staging.renaming import Move, Renamer
 from pf_fuse.staging.staged import Stage
 from pf_fuse.staging.uploading import Uploader
+from pf_fuse.threads import crew
 from pf_fuse.vfs.attributes import Look
 from pf_fuse.vfs.bringing import Bringing
 from pf_fuse.vfs.changing import Changing
@@ -89,7 +90,7 @@ def compose(backend: Backend, settings: MountSettings, new_name: Callable[[], st
     if not resumed:
         belong(folder, backend.address, folder / _ASIDE, new_name, staged_paths)
     cache = page_cache(settings.cache)
-    workers = ThreadPoolExecutor(_WORKERS, "ask")
+    workers = crew(_WORKERS, "ask")
     stage = Stage(folder / "stage", new_name, Handing(cache, backend.address, workers).end)
     journal = Journal(folder / "nodes", lasting=settings.writeback is not None)
     nodes = Nodes(journal, stage, resumed=resumed)
@@ -191,7 +192,7 @@ def _writers(
 ) -> tuple[Writing, Changing, Owing | None]:
     folder = settings.state
     tree, looking, sessions, keeping, quota, workers = parts
-    senders = ThreadPoolExecutor(_SENDERS, "send")
+    senders = crew(_SENDERS, "send")
     uploader = Uploader(backend, Notes(folder / "uploads", Upload, new_name), senders)
     renamer = Renamer(backend, Notes(folder / "moves", Move, new_name, lasting=True), senders)
     uploader.clean()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 
 def started(name: str, work: Callable[..., object], *arguments: object) -> threading.Thread:
@@ -19,3 +20,21 @@ def started(name: str, work: Callable[..., object], *arguments: object) -> threa
     except RuntimeError as full:
         raise OSError(errno.EAGAIN, f"no thread can be started here: {name}") from full
     return thread
+
+
+def crew(count: int, name: str) -> ThreadPoolExecutor:
+    """All of whose threads there are from now on; OSError (EAGAIN) where they cannot be started.
+
+    One that starts a thread when it is given work may fail to, and has taken the work by then: that is done although
+    whoever asked for it was told that it failed.
+    """
+    pool = ThreadPoolExecutor(count, name)
+    there = threading.Barrier(count)
+    try:
+        for _ in range(count):
+            pool.submit(there.wait)
+    except RuntimeError as full:
+        there.abort()
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise OSError(errno.EAGAIN, f"no {count} threads can be started here: {name}") from full
+    return pool

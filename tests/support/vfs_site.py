@@ -26,6 +26,7 @@ from pf_fuse.staging.notes import Notes
 from pf_fuse.staging.renaming import Move, Renamer
 from pf_fuse.staging.staged import Stage
 from pf_fuse.staging.uploading import Uploader
+from pf_fuse.threads import crew
 from pf_fuse.vfs.attributes import Look
 from pf_fuse.vfs.bringing import Bringing
 from pf_fuse.vfs.changing import Changing
@@ -159,7 +160,7 @@ class Site:
     ) -> None:
         names = count()
         self.kernel = PlainKernel()
-        self.workers = ThreadPoolExecutor(workers)
+        self.workers = crew(workers, "ask")
         senders = ThreadPoolExecutor(4)
         new_name = lambda: f"{os.getpid()}-{id(self)}-{next(names)}"  # noqa: E731
         stage = Stage(folder / "stage", new_name)

@@ -11,14 +11,14 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
 
 from pf_fuse.staging.disk import DiskFailed, of_disk
 from pf_fuse.staging.refusals import is_refusal
 from pf_fuse.staging.staged import Staged
-from pf_fuse.threads import started
+from pf_fuse.threads import crew, started
 from pf_fuse.vfs.debts import Debt, Debts
 from pf_fuse.vfs.nodes import Node
 from pf_fuse.vfs.sessions import Sessions
@@ -76,7 +76,7 @@ class Owing:
         self._settling = settling
         self._bounds = bounds
         self._clock = clock
-        self._payers = ThreadPoolExecutor(AT_ONCE, "pay")
+        self._payers = crew(AT_ONCE, "pay")
         self._debts = Debts()
         self._refused = 0
         self._why = ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from pf_backends.entries import Facts, Kind
 from pf_backends.errors import Changed, Unreachable
 from pf_fuse.staging.staged import Staged
 from pf_fuse.staging.uploading import PUT_MOST, Sent, Uploader, print_of
+from pf_fuse.threads import crew
 from pf_fuse.vfs.bringing import Bringing
 from pf_fuse.vfs.nodes import Node
 from pf_fuse.vfs.quota import Quota
@@ -151,7 +152,7 @@ class Settling:
         """The backend has all that was written; fails with the first thing that it does not take. Blocks."""
         with self._lock:
             waiting = [node for node in self._nodes.all() if matters(node)]
-        with ThreadPoolExecutor(AT_ONCE, "settle") as settlers:
+        with crew(AT_ONCE, "settle") as settlers:
             settling = [settlers.submit(self.settle, node) for node in waiting]
         for each in settling:
             each.result()
