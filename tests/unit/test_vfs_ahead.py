@@ -212,6 +212,26 @@ def test_what_could_not_be_sent_ahead_is_sent_when_it_is_closed(
     wait_until(lambda: nothing_is_left(watched, tmp_path))
 
 
+def test_who_writes_is_not_told_that_nothing_can_be_sent_ahead_just_now(
+    site: Site, watched: Watched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The machine has no descriptors left for a while."""
+
+    def refuse(_descriptor: int) -> int:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    node = site.create("f")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "dup", refuse)
+        data = filled(site, node, FIRST + PART)
+    assert "begin" not in watched.asked
+    data += filled(site, node, PART, len(data))
+    wait_until(lambda: watched.sent() == 4)
+    site.close(node)
+    assert watched.has("f") == data
+    assert nothing_is_left(watched, tmp_path)
+
+
 def test_who_closes_it_is_told_what_cannot_be_sent(site: Site, watched: Watched, tmp_path: Path) -> None:
     watched.fails = "send"
     node = site.create("f")

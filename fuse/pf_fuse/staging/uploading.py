@@ -61,11 +61,16 @@ class Uploader:
     buffers: Buffers = field(default_factory=Buffers)
 
     def ahead(self, descriptor: int, target: Callable[[], tuple[str, Facts]]) -> Ahead | None:
-        """Begins to send a file that is still written; None if it can only be sent as a whole."""
+        """Begins to send a file that is still written; None if that can only be done as a whole, or later."""
         parts = self.backend.capabilities.parts
         if parts is None:
             return None
-        return Ahead(self.backend, self.notes, self.senders, self.buffers, descriptor, _long(parts), target)
+        try:
+            return Ahead(self.backend, self.notes, self.senders, self.buffers, descriptor, _long(parts), target)
+        except OSError as error:
+            # All is written, and whoever closes the file has it sent.
+            logger.info("not sent ahead", extra={"why": str(error)})
+            return None
 
     def send(
         self,
