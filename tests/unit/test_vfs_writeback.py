@@ -192,6 +192,19 @@ def test_what_another_client_has_replaced_meanwhile_is_put_aside(make: Make, sto
     assert store.has("f") == b"theirs"
 
 
+def test_what_has_no_name_any_more_is_put_aside(make: Make, store: Store, tmp_path: Path) -> None:
+    """Another version bears it by now, also for whoever looks from here."""
+    store.silent = False
+    site = make()
+    node = site.create("f")
+    site.put(node, b"ours.")
+    site.nodes.remove(site.nodes[node])
+    site.close(node)
+    wait_until(lambda: owed(site).refused == 1)
+    assert (tmp_path / "aside" / "f").read_bytes() == b"ours."
+    assert owed(site).files == 0
+
+
 @pytest.mark.parametrize("killed", ["", "resumed", "anew"])
 def test_what_comes_after_an_upload_whose_answer_got_lost_takes_its_place(
     make: Make, store: Store, tmp_path: Path, killed: str

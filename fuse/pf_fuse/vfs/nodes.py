@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Collection, Iterator
 
 from pf_backends.entries import ROOT, Entry, Kind
-from pf_backends.errors import failure
+from pf_backends.errors import changed, failure
 from pf_fuse.operations import TOP, Attributes
 from pf_fuse.staging.staged import Stage, Staged
 from pf_fuse.vfs.journal import Backed, Closed, Forgotten, Journal, NamedAt, OpenAt, Record, StagedIn
@@ -82,14 +82,14 @@ class Node:
 
     @property
     def path(self) -> str:
-        """Where it lies; ESTALE if it has no name any more."""
+        """Where it lies; Changed if it has no name any more."""
         names: list[str] = []
         node = self
         while node.folder is not None:
             names.append(node.name)
             node = node.folder
         if node.id != TOP:
-            raise failure(errno.ESTALE, self.name, "it was removed, or replaced by another version")
+            raise changed(self.name, "it was removed, or replaced by another version")
         return "/".join(reversed(names))
 
     @property
