@@ -31,6 +31,7 @@ from pf_fuse.vfs.attributes import Look
 from pf_fuse.vfs.bringing import Bringing
 from pf_fuse.vfs.changing import Changing
 from pf_fuse.vfs.extras import Extras
+from pf_fuse.vfs.freshness import Freshness
 from pf_fuse.vfs.journal import Journal
 from pf_fuse.vfs.keeping import Keeping
 from pf_fuse.vfs.looking import Looking
@@ -40,7 +41,7 @@ from pf_fuse.vfs.quota import Counter, Limits, Quota
 from pf_fuse.vfs.reading import Reading
 from pf_fuse.vfs.sessions import Sessions
 from pf_fuse.vfs.settling import Settling
-from pf_fuse.vfs.tree import Freshness, Tree
+from pf_fuse.vfs.tree import Tree
 from pf_fuse.vfs.vfs import Vfs
 from pf_fuse.vfs.writing import Writing
 

@@ -16,10 +16,11 @@ from pf_backends.local.backend import LocalBackend
 from pf_backends.memory.backend import EVERYTHING, LIKE_OBJECTS, MemoryBackend
 from pf_fuse.operations import TOP, Changes
 from pf_fuse.staging.staged import Stage
+from pf_fuse.vfs.freshness import Found
 from pf_fuse.vfs.journal import Journal, Record
 from pf_fuse.vfs.nodes import Node
 from pf_fuse.vfs.owing import Bounds
-from pf_fuse.vfs.tree import Found, Tree
+from pf_fuse.vfs.tree import Tree
 from support.vfs_site import ME, PATIENCE, Site, fails, got
 from support.waiting import wait_until
 

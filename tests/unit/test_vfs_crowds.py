@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
-from pf_fuse.vfs.tree import Freshness
+from pf_fuse.vfs.freshness import Freshness
 from support.vfs_site import Site, fails
 
 LASTS = 5.0

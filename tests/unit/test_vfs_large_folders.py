@@ -10,7 +10,7 @@ import pytest
 
 from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
 from pf_fuse.operations import Named
-from pf_fuse.vfs.tree import Freshness
+from pf_fuse.vfs.freshness import Freshness
 from support.vfs_site import ME, Site, got
 
 THERE = [f"{number:05}" for number in range(1100)]

@@ -8,7 +8,7 @@ import pytest
 
 from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
 from pf_fuse.operations import Reach
-from pf_fuse.vfs.tree import Freshness
+from pf_fuse.vfs.freshness import Freshness
 from support.vfs_site import ME, Site, got
 
 LASTS = 5.0

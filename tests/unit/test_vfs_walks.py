@@ -11,7 +11,7 @@ import pytest
 
 from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
 from pf_fuse.operations import TOP
-from pf_fuse.vfs.tree import Freshness
+from pf_fuse.vfs.freshness import Freshness
 from support.vfs_site import ME, PATIENCE, Site, got
 from support.waiting import wait_until
 

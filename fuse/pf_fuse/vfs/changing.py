@@ -157,7 +157,7 @@ class Changing:
         if there and not replace_it:
             raise failure(errno.EEXIST, new_name, "there is something of this name already")
         with self._lock:
-            node = self._tree.enter(folder, found.entry, found.until)
+            node = self._tree.enter(folder, found.entry, found.until, found.asked)
             source, target = node.path, joined(new_folder.path, new_name)
         if node.entry.kind is Kind.FOLDER and not was_folder:
             # Nobody was kept from what is in it.

@@ -13,6 +13,7 @@ from threading import Lock
 from typing import Protocol
 
 from pf_backends.entries import Entry
+from pf_fuse.vfs.freshness import Moment
 from pf_fuse.vfs.listings import Listing
 from pf_fuse.vfs.nodes import Node
 from pf_fuse.vfs.tree import Tree
@@ -32,6 +33,8 @@ class Source(Protocol):
 
     until: float
     """Until when what it tells of things is good."""
+    asked: Moment
+    """When the backend was; of what was changed here since it may tell what was before."""
 
     def at_hand(self, before: int) -> bool:
         """True if what comes after so many can be told without asking the backend."""
@@ -49,6 +52,7 @@ class Kept:
     def __init__(self, listing: Listing) -> None:
         self.names = listing.names
         self.until = 0.0 if listing.doubted else listing.until
+        self.asked = listing.asked
         self._listing = listing
         self._entries = listing.entries
 
@@ -82,7 +86,7 @@ class Streamed:
         self._tree = tree
         self._folder = folder
         self._path = folder.path
-        self._begun = tree.now()
+        self.asked = tree.moment()
         self._ours = {each.name: each.entry for each in folder.within() if each.staged and each.staged.dirty}
         self._lock = Lock()
         self._starts: list[tuple[int, str]] = [(0, "")]
@@ -104,7 +108,7 @@ class Streamed:
                 self._turn(page)
             first = before - self._starts[self._at][0]
             found = islice(self._entries, first, first + count)
-            return [(self._as_here(entry), before + at) for at, entry in enumerate(found, 1)]
+            return [(entry, before + at) for at, entry in enumerate(found, 1)]
 
     def ended(self) -> None:
         return
@@ -117,11 +121,6 @@ class Streamed:
         self._at = page
         if rest and page + 1 == len(self._starts):
             self._starts.append((start + len(self._entries), rest))
-
-    def _as_here(self, entry: Entry) -> Entry:
-        """As it is if it was changed here meanwhile: an older version would take the name from who has it open."""
-        node = self._tree.nodes.child(self._folder, entry.name)
-        return node.entry if node and (node.changed >= self._begun or entry.name in self._ours) else entry
 
 
 class Folders:

@@ -6,20 +6,23 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 from pf_backends.entries import Entry
+from pf_fuse.vfs.freshness import Moment
 
 
 class Listing:
     """All of what is in a folder, good until a time; what is changed here is changed in it too."""
 
-    __slots__ = ("_asked", "_names", "_shown", "doubted", "entries", "until")
+    __slots__ = ("_looked_up", "_names", "_shown", "asked", "doubted", "entries", "until")
 
-    def __init__(self, entries: Iterable[Entry], until: float) -> None:
+    def __init__(self, entries: Iterable[Entry], until: float, asked: Moment) -> None:
         self.entries = {entry.name: entry for entry in entries}
         self.until = until
         """By the monotonic clock."""
+        self.asked = asked
+        """When the backend was."""
         self.doubted = set[str]()
         """Names of which more must be asked: what is told of them here is not so any more."""
-        self._asked = set[str]()
+        self._looked_up = set[str]()
         self._names: Sequence[str] | None = None
         self._shown: Sequence[str] | None = None
 
@@ -41,13 +44,13 @@ class Listing:
 
     def looked_up(self, name: str, crowd: int) -> None:
         """So many names are a crowd; more are not remembered."""
-        if len(self._asked) < crowd:
-            self._asked.add(name)
+        if len(self._looked_up) < crowd:
+            self._looked_up.add(name)
 
     def was_crowded(self, crowd: int) -> bool:
         """True, once, if so many names were looked up in it: where no other list comes of that, they count anew."""
-        found = len(self._asked) >= crowd
-        self._asked.clear()
+        found = len(self._looked_up) >= crowd
+        self._looked_up.clear()
         return found
 
     def after(self, name: str, count: int) -> Sequence[Entry]:

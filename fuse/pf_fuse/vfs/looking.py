@@ -14,9 +14,10 @@ from pf_fuse.coming import Coming
 from pf_fuse.operations import Answer, Caller, Known, Named, Opened, Reach
 from pf_fuse.vfs.attributes import Look, attributes
 from pf_fuse.vfs.folders import Folders, Source, before, place
+from pf_fuse.vfs.freshness import Found, Moment
 from pf_fuse.vfs.nodes import Node
 from pf_fuse.vfs.ports import Contents
-from pf_fuse.vfs.tree import Found, Tree
+from pf_fuse.vfs.tree import Tree
 from pf_fuse.vfs.walks import Walks
 
 NAME_MOST = 255
@@ -61,7 +62,7 @@ class Looking:
             above = self._nodes[folder]
             if found := self._tree.remembered(above, text):
                 return self._told(above, found)
-            expected, begun = self._tree.expected(above, text), self._tree.now()
+            expected, begun = self._tree.expected(above, text), self._tree.moment()
         if expected is None:
             return self._later(self._find, above, text)
         if coming := self._contents.coming(expected):
@@ -131,7 +132,7 @@ class Looking:
     def _told(self, folder: Node, found: Found) -> Known:
         if found.entry is None:
             return Known(None, self._tree.lasts(found.until), 0.0)
-        return self.told(self._tree.enter(folder, found.entry, found.until))
+        return self.told(self._tree.enter(folder, found.entry, found.until, found.asked))
 
     def _remembered(self, folder: Node, name: str) -> Known | None:
         with self._lock:
@@ -145,28 +146,28 @@ class Looking:
 
     def _brought(self, folder: Node, expected: Entry) -> Known:
         """What lies under a name, and comes along with its bytes."""
-        begun = self._tree.now()
+        begun = self._tree.moment()
         entry = self._contents.bring(expected)
-        return self._find(folder, expected.name) if entry is None else self._came(folder, entry, begun)
+        known = self._came(folder, entry, begun) if entry else None
+        return known or self._find(folder, expected.name)
 
-    def _came(self, folder: Node, entry: Entry, begun: float) -> Known:
+    def _came(self, folder: Node, entry: Entry, asked: Moment) -> Known | None:
+        """None if it was changed here meanwhile, so that the backend must be asked."""
         with self._lock:
-            return self._told(folder, self._tree.told(folder, entry.name, entry, begun))
+            found = self._tree.told(folder, entry.name, entry, asked)
+            return self._told(folder, found) if found else None
 
-    def _when(self, coming: Coming, folder: Node, name: str, begun: float) -> Future[Known]:
+    def _when(self, coming: Coming, folder: Node, name: str, begun: Moment) -> Future[Known]:
         """The same when somebody else brings it."""
         answer = Future[Known]()
 
-        def known() -> Known:
+        def known() -> Known | None:
             entry = coming.found.result()
-            return self._find(folder, name) if entry is None else self._came(folder, entry, min(begun, coming.since))
+            return self._came(folder, entry, min(begun, (coming.since, 0))) if entry else self._remembered(folder, name)
 
-        def came(done: Future[Entry | None]) -> None:
-            if done.exception() or done.result():
-                settle(answer, known)
-            else:
-                # If the backend has to be asked, whoever brings things is not to wait for that.
-                settle(answer, lambda: self._remembered(folder, name) or self._later(known))
+        def came(_: Future[Entry | None]) -> None:
+            # If the backend has to be asked, whoever brings things is not to wait for that.
+            settle(answer, lambda: known() or self._later(self._find, folder, name))
 
         coming.found.add_done_callback(came)
         return answer
@@ -206,7 +207,7 @@ class Looking:
             source.ended()
         if len(self._nodes) > self._most_nodes:
             return [Named(os.fsencode(entry.name), place(number, after), _UNTOLD) for entry, after in things]
-        nodes = [self._tree.enter(folder, entry, source.until) for entry, _ in things]
+        nodes = [self._tree.enter(folder, entry, source.until, source.asked) for entry, _ in things]
         self._nodes.tell(*nodes)
         return [
             Named(os.fsencode(node.name), place(number, after), self.known(node))

@@ -11,6 +11,7 @@ from pf_backends.entries import ROOT, Entry, Kind
 from pf_backends.errors import changed, failure
 from pf_fuse.operations import TOP, Attributes
 from pf_fuse.staging.staged import Stage, Staged
+from pf_fuse.vfs.freshness import NEVER
 from pf_fuse.vfs.journal import Backed, Closed, Forgotten, Journal, NamedAt, OpenAt, Record, StagedIn
 from pf_fuse.vfs.listings import Listing
 from pf_fuse.vfs.records import UNLINKED, named, opened, written_here
@@ -58,7 +59,7 @@ class Node:
         """What lay there when the backend was asked last; of an open file: the version that is open."""
         self.until = until
         """Until when nobody needs ask again, by the monotonic clock."""
-        self.changed = 0.0
+        self.changed = NEVER
         """When it, or what is in it, was last changed here: what the backend told before does not count."""
         self.told = 0
         """How often the kernel was told of it and has not let go of it."""

@@ -11,7 +11,7 @@ from pf_fuse.vfs.tree import Tree
 
 def renew(tree: Tree, kernel: Kernel) -> None:
     """Whoever looks from now on sees what the backend has now. Who has a file open goes on with what it opened."""
-    now = tree.now()
+    now, _ = tree.moment()
     with tree.lock:
         names = [(node.id, name) for node in tree.nodes.all() for name in _told_of(node, now)]
     for folder, name in names:

@@ -10,38 +10,26 @@ import errno
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
 from threading import RLock
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from pf_backends.entries import Capabilities, Entry, Kind, Page
 from pf_backends.errors import failure
 from pf_backends.paths import joined
 from pf_fuse.operations import TOP
+from pf_fuse.vfs.crowds import Crowds
+from pf_fuse.vfs.freshness import Found, Freshness, Moment
 from pf_fuse.vfs.habits import Habits
 from pf_fuse.vfs.listings import Listing
 from pf_fuse.vfs.nodes import FOREVER, Node, Nodes
 
 _PAGE = 1000
-_MOST_ASKED = 10_000
-"""Folders of which it is counted how many single names were asked for; about 200 bytes each."""
 _TOO_MUCH = 60.0
 """Seconds for which it is not tried again whether a folder has too much to be kept whole."""
+_MOST_LARGE = 10_000
+"""Folders of which that is known; about 100 bytes each."""
 _ATTEMPTS = 3
 """Times that a folder is listed again, because it was renamed meanwhile."""
-
-
-@dataclass(frozen=True, slots=True)
-class Freshness:
-    """How long what the backend told is taken for true, in seconds."""
-
-    seconds: float = 1.0
-    absent: float = 1.0
-    """That there is nothing."""
-    crowd: int = 3
-    """So many names of one folder asked for, one by one, within that time: then it is listed."""
-    most: int = 50_000
-    """Folders with more things are listed piece by piece, and never kept whole."""
 
 
 class Lister(Protocol):
@@ -53,13 +41,6 @@ class Lister(Protocol):
     def stat(self, path: str) -> Entry: ...
 
     def list(self, folder: str, *, rest: str = "", limit: int = 1000) -> Page: ...
-
-
-class Found(NamedTuple):
-    """What lies under a name, None if there is nothing, and until when that is good."""
-
-    entry: Entry | None
-    until: float
 
 
 class Tree:
@@ -89,27 +70,28 @@ class Tree:
         """Of folders that are being listed: names under which something was changed here meanwhile."""
         self._overtaken = set[int]()
         """Folders that are being listed, and were changed here meanwhile in more than names can tell."""
-        self._asked: dict[int, tuple[float, int]] = {}
-        """Since when, and how often, single names of a folder were asked for."""
+        self._crowds = Crowds(freshness)
         self._habits = Habits()
+        self._changes = 0
+        """How many were made here."""
 
     def remembered(self, folder: Node, name: str) -> Found | None:
         """What is known of a name; None if the backend must be asked."""
-        now = self._monotonic()
+        asked = now, _ = self.moment()
         if (node := self.nodes.child(folder, name)) and node.until > now:
-            return Found(node.entry, node.until)
+            return Found(node.entry, node.until, asked)
         if (listing := folder.listing) and listing.until > now and name not in listing.doubted:
             listing.looked_up(name, self._freshness.crowd)
-            return Found(listing.entries.get(name), listing.until)
+            return Found(listing.entries.get(name), listing.until, asked)
         if folder.absent and (until := folder.absent.get(name, 0.0)) > now:
-            return Found(None, until)
+            return Found(None, until, asked)
         if self._known:
-            return Found(self._known(joined(folder.path, name)), now + self._freshness.seconds)
+            return Found(self._known(joined(folder.path, name)), now + self._freshness.seconds, asked)
         return None
 
-    def now(self) -> float:
+    def moment(self) -> Moment:
         """By the clock by which things are good until a time."""
-        return self._monotonic()
+        return self._monotonic(), self._changes
 
     def fresh(self, node: Node) -> bool:
         return node.until > self._monotonic()
@@ -127,7 +109,13 @@ class Tree:
             with self.lock:
                 if found := self.remembered(folder, name):
                     return found
-        return self._ask(folder, name)
+        for _ in range(_ATTEMPTS):
+            if found := self._ask(folder, name):
+                return found
+        with self.lock:
+            # It is changed here all the time.
+            node = self.nodes.child(folder, name)
+            return self.remembered(folder, name) or Found(node.entry if node else None, 0.0, self.moment())
 
     def expected(self, folder: Node, name: str) -> Entry | None:
         """The file that lay under a name when the backend was asked last, and that will be opened now, as others were.
@@ -147,11 +135,30 @@ class Tree:
         if node.folder:
             self._habits.opened(node.folder.id)
 
-    def told(self, folder: Node, name: str, entry: Entry, begun: float) -> Found:
-        """What the backend told of a file when it was asked at a time. The caller holds the lock."""
-        if folder.changed >= begun and (found := self.remembered(folder, name)):
+    def told(self, folder: Node, name: str, entry: Entry | None, asked: Moment) -> Found | None:
+        """What lies there, given what the backend told when it was asked at a time. The caller holds the lock.
+
+        None if it was changed here since, and the backend must be asked what it is now.
+        """
+        node = self.nodes.child(folder, name)
+        if (folder.changed > asked or (node and node.until == FOREVER)) and (found := self.remembered(folder, name)):
             return found
-        return Found(entry, begun + self._freshness.seconds)
+        if self._changed_since(folder, name, asked):
+            return None
+        if entry is None:
+            until = asked[0] + self._freshness.absent
+            self._note_absent(folder, name, until)
+            if node:
+                self.nodes.remove(node)
+            return Found(None, until, asked)
+        return Found(entry, asked[0] + self._freshness.seconds, asked)
+
+    def _changed_since(self, folder: Node, name: str, asked: Moment) -> bool:
+        """True if what lies there was changed here after the backend was asked."""
+        if node := self.nodes.child(folder, name):
+            return node.changed > asked
+        absent = folder.absent.get(name, 0.0) if folder.absent else 0.0
+        return absent > asked[0] + self._freshness.absent
 
     def refresh(self, node: Node) -> Entry:
         """What lies where the node is. Blocks; ESTALE if it is there no more, or another version of what is open."""
@@ -161,15 +168,24 @@ class Tree:
             return self._refresh_top(node)
         found = self.find(folder, name)
         with self.lock:
-            if found.entry is None or self.enter(folder, found.entry, found.until) is not node:
+            if self.entered(folder, found) is not node:
                 raise failure(errno.ESTALE, name, "it was removed, or replaced by another version")
             return node.entry
 
-    def enter(self, folder: Node, entry: Entry, until: float) -> Node:
+    def entered(self, folder: Node, found: Found) -> Node | None:
         """The node of what was found; the caller holds the lock."""
+        return self.enter(folder, found.entry, found.until, found.asked) if found.entry else None
+
+    def enter(self, folder: Node, entry: Entry, until: float, asked: Moment) -> Node:
+        """The node of what was told; the caller holds the lock.
+
+        What was changed here since the backend was asked, or became known later, is as it is here: what was told
+        before would take the name from who has it open.
+        """
         node = self.nodes.child(folder, entry.name)
         # What only is here so far may have been uploaded since it was found.
-        if node and (until == FOREVER or node.until > until or (node.staged and node.staged.dirty)):
+        known = until == FOREVER or (node and (node.until > until or node.changed > asked))
+        if node and (known or (node.staged and node.staged.dirty)):
             return node
         return self.nodes.enter(folder, entry, until)
 
@@ -220,7 +236,7 @@ class Tree:
         now = self._now_changed(folder, name)
         if folder.listing:
             folder.listing.put(entry)
-        node = self.nodes.enter(folder, entry, now + self._freshness.seconds if until is None else until)
+        node = self.nodes.enter(folder, entry, now[0] + self._freshness.seconds if until is None else until)
         node.changed = now
         return node
 
@@ -237,7 +253,7 @@ class Tree:
             folder.listing.drop(name)
         if node := self.nodes.child(folder, name):
             self.nodes.remove(node)
-        self._note_absent(folder, name, now + self._freshness.absent)
+        self._note_absent(folder, name, now[0] + self._freshness.absent)
 
     def doubt(self, folder: Node) -> None:
         """What is in it is asked for again. The caller holds the lock."""
@@ -255,8 +271,9 @@ class Tree:
         if folder.id in self._amid:
             self._overtaken.add(folder.id)
 
-    def _now_changed(self, folder: Node, name: str) -> float:
-        folder.changed = self._monotonic()
+    def _now_changed(self, folder: Node, name: str) -> Moment:
+        self._changes += 1
+        folder.changed = self.moment()
         if (amid := self._amid.get(folder.id)) is not None:
             amid.add(name)
         if self._backend.capabilities.folders:
@@ -282,32 +299,18 @@ class Tree:
             last = folder.listing if folder.listing and len(folder.listing.entries) <= _PAGE else None
             if last and (last.was_crowded(self._freshness.crowd) or folder.id in self._listing):
                 return True
-            since, times = self._asked.get(folder.id, (now, 0))
-            if now - since > self._freshness.seconds:
-                since, times = now, 0
-            if len(self._asked) > _MOST_ASKED:
-                # Who forgets it lists some folder a little later.
-                self._asked.clear()
-            self._asked[folder.id] = since, times + 1
-            return times >= self._freshness.crowd
+            return self._crowds.asked(folder.id, now)
 
-    def _ask(self, folder: Node, name: str) -> Found:
+    def _ask(self, folder: Node, name: str) -> Found | None:
+        """As `told`."""
         with self.lock:
             path = joined(folder.path, name)
-            begun = self._monotonic()
+            asked = self.moment()
         entry = None
         with suppress(FileNotFoundError, NotADirectoryError):
             entry = self._backend.stat(path)
         with self.lock:
-            if entry:
-                return self.told(folder, name, entry, begun)
-            if folder.changed >= begun and (found := self.remembered(folder, name)):
-                return found
-            until = begun + self._freshness.absent
-            self._note_absent(folder, name, until)
-            if node := self.nodes.child(folder, name):
-                self.nodes.remove(node)
-            return Found(None, until)
+            return self.told(folder, name, entry, asked)
 
     def _note_absent(self, folder: Node, name: str, until: float) -> None:
         now = self._monotonic()
@@ -333,7 +336,7 @@ class Tree:
         while True:
             attempt += 1
             with self.lock:
-                path, begun, changed = folder.path, self._monotonic(), set[str]()
+                path, asked, changed = folder.path, self.moment(), set[str]()
                 self._amid[folder.id] = changed
                 self._overtaken.discard(folder.id)
             try:
@@ -342,7 +345,7 @@ class Tree:
                     self._note_large(folder)
                     return None
                 with self.lock:
-                    listing = self._overlaid(folder, entries, begun + self._freshness.seconds, changed)
+                    listing = self._overlaid(folder, entries, asked, changed)
                     if folder.path == path and folder.id not in self._overtaken:
                         folder.listing = listing
                         return listing
@@ -359,7 +362,7 @@ class Tree:
 
     def _note_large(self, folder: Node) -> None:
         with self.lock:
-            if len(self._large) > _MOST_ASKED:
+            if len(self._large) > _MOST_LARGE:
                 self._large.clear()
             self._large[folder.id] = self._monotonic() + _TOO_MUCH
 
@@ -375,9 +378,10 @@ class Tree:
             if len(entries) > self._freshness.most:
                 return None
 
-    def _overlaid(self, folder: Node, entries: Sequence[Entry], until: float, changed: Collection[str]) -> Listing:
+    def _overlaid(self, folder: Node, entries: Sequence[Entry], asked: Moment, changed: Collection[str]) -> Listing:
         """With what was changed here since, or is only here so far."""
-        listing = Listing(entries, until)
+        until = asked[0] + self._freshness.seconds
+        listing = Listing(entries, until, asked)
         for node in folder.within():
             if node.until > until:
                 listing.put(node.entry)

@@ -169,7 +169,7 @@ class Writing:
                 return self._created(caller, folder, name, mode, flags)
             if flags & os.O_EXCL:
                 raise failure(errno.EEXIST, name, "there is something of this name already")
-            node = self._tree.enter(folder, found.entry, found.until)
+            node = self._tree.enter(folder, found.entry, found.until, found.asked)
             if node.entry.kind is not Kind.FILE:
                 # The kernel looks again, and asks otherwise.
                 raise failure(errno.ESTALE, name, "something else than a file was made there meanwhile")
