@@ -14,7 +14,7 @@ from typing import TypeVar
 import asyncssh
 
 from pf_backends.errors import unreachable
-from pf_backends.sftp.failures import LOST, failed
+from pf_backends.sftp.failures import SAID, failed, is_lost
 from pf_backends.sftp.settings import SftpSettings
 
 T = TypeVar("T")
@@ -88,21 +88,23 @@ class Session:
         future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result(self._settings.deadline + size / self._settings.slowest)
-        except TimeoutError:
-            future.cancel()
-            raise unreachable(path, f"took longer than {self._settings.deadline:.0f} s") from None
-        except (asyncssh.Error, asyncssh.SFTPError) as error:
+        except SAID as error:
+            if future.cancel():
+                raise unreachable(path, f"took longer than {self._settings.deadline:.0f} s") from None
             raise failed(path, error) from None
         except asyncio.CancelledError:
             raise unreachable(path, "the backend was closed") from None
 
     async def _done(self, work: Work[T], *, once: bool) -> T:
-        client = await self._connected()
+        client = None
         try:
+            client = await self._connected()
             return await work(client)
-        except LOST:
+        except SAID as error:
+            if not is_lost(error):
+                raise
             self._lost(client)
-            if once:
+            if once and client:
                 raise
         return await work(await self._connected())
 
@@ -110,8 +112,9 @@ class Session:
         client = self._client
         try:
             return await _some(found)
-        except LOST:
-            self._lost(client)
+        except SAID as error:
+            if is_lost(error):
+                self._lost(client)
             raise
 
     def _lost(self, client: asyncssh.SFTPClient | None) -> None:
