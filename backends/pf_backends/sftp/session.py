@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
@@ -13,7 +12,8 @@ from typing import TypeVar
 
 import asyncssh
 
-from pf_backends.errors import unreachable
+from pf_backends.errors import unreachable, why_unconnected
+from pf_backends.reach import Place
 from pf_backends.sftp.failures import SAID, failed, is_lost
 from pf_backends.sftp.settings import SftpSettings
 
@@ -154,18 +154,25 @@ class Session:
         told = self._settings
         places = await self._loop.run_in_executor(None, told.reach.places, told.host, told.port)
         why = "has no address"
-        for family, where in places:
-            plain = socket.socket(family, socket.SOCK_STREAM)
-            plain.setblocking(False)
+        for place in places:
             try:
-                async with asyncio.timeout(_CONNECT):
-                    await self._loop.sock_connect(plain, where)
-                plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                return plain
+                return await self._dialled(place)
             except OSError as error:
-                plain.close()
-                why = os.strerror(error.errno) if error.errno else "does not answer"
+                why = why_unconnected(error)
         raise unreachable(told.host, f"cannot be connected to: {why}")
+
+    async def _dialled(self, place: Place) -> socket.socket:
+        family, where = place
+        plain = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            plain.setblocking(False)
+            async with asyncio.timeout(_CONNECT):
+                await self._loop.sock_connect(plain, where)
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except BaseException:
+            plain.close()
+            raise
+        return plain
 
     def _is_known(self, key: asyncssh.SSHKey) -> bool:
         if not self._pinned:
