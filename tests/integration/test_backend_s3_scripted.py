@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from pf_backends.entries import Condition, Kind, Upload
+from pf_backends.entries import Condition, Kind, Part, Upload
 from pf_backends.errors import Changed, Unreachable, Unsupported
+from pf_backends.port import ANYTHING
 from pf_backends.s3.reading import checksum
 from support.backend_places import content, listed, names, put_all, read, walked
 from support.scripted_store import Asked, Told, error, scripted
@@ -240,6 +241,29 @@ def test_an_upload_that_fails_after_success_was_told_is_an_error() -> None:
         part = backend.send(upload, 1, b"abc")
         with pytest.raises(OSError, match="it broke"):
             backend.finish(upload, [part])
+
+
+@pytest.mark.parametrize(
+    ("size", "condition", "failure"),
+    [
+        (3, ANYTHING, Changed),
+        (3, Condition(version=f"{'0' * 32}-1"), FileNotFoundError),
+        (4, ANYTHING, FileNotFoundError),
+    ],
+)
+def test_an_upload_whose_end_was_not_heard_may_be_what_is_there(
+    size: int, condition: Condition, failure: type[OSError]
+) -> None:
+    """A store that encrypts: its tags are made of what nobody else knows."""
+
+    def script(asked: Asked) -> Told:
+        if "uploadId" in asked.query:
+            return error("NoSuchUpload", 404)
+        lies = {"etag": f'"{"0" * 32}-1"', "content-length": str(size)}
+        return Told(headers=lies if asked.method == "HEAD" else {})
+
+    with scripted(script) as backend, pytest.raises(failure):
+        backend.finish(Upload("a", "u", 0), [Part(1, 3, "f" * 32)], condition=condition)
 
 
 def test_a_store_that_cannot_remove_many_removes_one_by_one() -> None:
