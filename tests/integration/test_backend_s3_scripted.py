@@ -52,6 +52,14 @@ def test_pages_are_asked_for_as_the_store_says() -> None:
         assert names(walked(backend)) == ["k0", "k1", "k3"]
 
 
+@pytest.mark.parametrize("token", ["", "<NextContinuationToken>same</NextContinuationToken>"])
+def test_a_list_that_cannot_be_gone_on_with_is_an_error(token: str) -> None:
+    with scripted(lambda asked: page(f"<IsTruncated>true</IsTruncated>{token}{CONTENTS}")) as backend:
+        for ask in (listed, walked):
+            with pytest.raises(Unreachable, match="the store"):
+                ask(backend)
+
+
 def test_a_store_that_ignores_conditions_is_found_out() -> None:
     kept: dict[str, bytes] = {}
 
@@ -293,6 +301,19 @@ def test_what_was_not_removed_is_told_by_name() -> None:
         (refused, other) = backend.remove_many(["x&<\n", "y"])
         assert isinstance(refused, PermissionError)
         assert other is None
+
+
+@pytest.mark.parametrize(
+    ("told", "failure"),
+    [
+        (error("InternalError", 200), Unreachable),
+        (Told(body=b"<R><Error><Key>other</Key><Code>AccessDenied</Code></Error></R>"), PermissionError),
+        (Told(body=b"<R><Error><Code>AccessDenied</Code></Error></R>"), PermissionError),
+    ],
+)
+def test_what_is_not_told_to_be_removed_may_be_there(told: Told, failure: type[OSError]) -> None:
+    with scripted(lambda asked: told) as backend:
+        assert [type(each) for each in backend.remove_many(["a", "b"])] == [failure, failure]
 
 
 def test_pieces_of_unknown_length_are_read() -> None:
