@@ -336,6 +336,14 @@ def test_heads_that_make_no_sense_are_errors(headers: dict[str, str]) -> None:
         assert not isinstance(_failure(lambda: backend.list("")), FileNotFoundError)
 
 
+@pytest.mark.parametrize(("status", "failure"), [(200, Unreachable), (403, PermissionError)])
+@pytest.mark.parametrize("encoding", ["x-none", "utf-7", "shift_jis"])
+def test_an_answer_in_a_strange_encoding_is_an_error(encoding: str, status: int, failure: type[OSError]) -> None:
+    strange = f"<?xml version='1.0' encoding='{encoding}'?><Error><Code>Nonsense</Code></Error>".encode()
+    with scripted(lambda asked: Told(status, strange)) as backend, pytest.raises(failure):
+        backend.list("")
+
+
 def test_a_key_that_is_too_long_is_not_asked_for() -> None:
     with scripted(lambda asked: Told(404)) as backend, pytest.raises(OSError, match="x") as refused:
         put_all(backend, ["x" * 1025])
