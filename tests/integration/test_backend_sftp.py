@@ -147,6 +147,22 @@ def test_a_write_that_is_refused_leaves_nothing(opened: Open, tmp_path: Path) ->
     assert names(listed(backend)) == ["a"]
 
 
+def test_a_folder_with_only_hidden_things_is_empty(opened: Open, tmp_path: Path) -> None:
+    backend = opened()
+    for name in ("left", "kept"):
+        backend.make_folder(name)
+        (tmp_path / name / ".pf~left").touch()
+    backend.remove_folder("left")
+    backend.put("kept/a", b"")
+    with pytest.raises(OSError, match="not empty"):
+        backend.remove_folder("kept")
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == [
+        "kept",
+        "kept/.pf~left",
+        "kept/a",
+    ]
+
+
 def test_closing_ends_calls_under_way(opened: Open) -> None:
     backend = opened()
     backend.check()
