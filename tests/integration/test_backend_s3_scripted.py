@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pf_backends.entries import Condition, Kind, Part, Upload
+from pf_backends.entries import Condition, Facts, Kind, Part, Upload
 from pf_backends.errors import Changed, Unreachable, Unsupported
 from pf_backends.port import ANYTHING
 from pf_backends.s3.reading import checksum
@@ -272,6 +272,23 @@ def test_an_upload_whose_end_was_not_heard_may_be_what_is_there(
 
     with scripted(script) as backend, pytest.raises(failure):
         backend.finish(Upload("a", "u", 0), [Part(1, 3, "f" * 32)], condition=condition)
+
+
+def test_facts_of_a_file_that_a_store_does_not_copy_at_once_are_set_in_parts() -> None:
+    ranges: list[str] = []
+
+    def script(asked: Asked) -> Told:
+        if asked.method == "HEAD":
+            return Told(headers={"content-length": str(5 << 30 | 1), "etag": '"e"'})
+        if asked.method == "PUT" and asked.key == "f":
+            ranges.append(asked.headers["x-amz-copy-source-range"])
+        return Told(body=b"<R><UploadId>u</UploadId><ETag>e</ETag></R>")
+
+    with scripted(script) as backend:
+        backend.set_facts("f", Facts(attributes={"user.a": b"1"}))
+    assert ranges == [f"bytes={start << 30}-{((start + 1) << 30) - 1}" for start in range(5)] + [
+        f"bytes={5 << 30}-{5 << 30}"
+    ]
 
 
 def test_a_store_that_cannot_remove_many_removes_one_by_one() -> None:
