@@ -7,6 +7,9 @@ IsADirectoryError. Each is made by `failure`, with the path and the backend's ow
 from __future__ import annotations
 
 import errno
+import os
+
+_CROWDED = (errno.EMFILE, errno.ENFILE)
 
 
 class Changed(OSError):
@@ -35,6 +38,18 @@ def unreachable(path: str, why: str) -> Unreachable:
 
 def unsupported(path: str, why: str) -> Unsupported:
     return Unsupported(errno.ENOTSUP, why, path)
+
+
+def is_crowded(error: OSError) -> bool:
+    """True if too many files are open here: that passes, as if a machine did not answer for a while."""
+    return error.errno in _CROWDED
+
+
+def why_unconnected(error: OSError) -> str:
+    """What is told of a machine that could not be connected to; not all of it is that machine's fault."""
+    if is_crowded(error):
+        return "too many files are open here"
+    return os.strerror(error.errno) if error.errno else str(error) or "does not answer"
 
 
 def failure(number: int, path: str, why: str) -> OSError:

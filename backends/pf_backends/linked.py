@@ -32,7 +32,10 @@ class _Place:
 
 
 class LinkedBackend:
-    """Fulfils `Backend`. None of the folders lies in another one; each hides what the backend itself has there."""
+    """Fulfils `Backend` and `Manifold`.
+
+    None of the folders lies in another one; each hides what the backend itself has there.
+    """
 
     def __init__(self, main: Backend, links: Mapping[str, Backend]) -> None:
         self._main = main
@@ -43,6 +46,9 @@ class LinkedBackend:
     @property
     def capabilities(self) -> Capabilities:
         return self._capabilities
+
+    def capabilities_at(self, path: str) -> Capabilities:
+        return self._at(path).backend.capabilities
 
     @property
     def address(self) -> str:
@@ -165,12 +171,15 @@ class LinkedBackend:
         place.backend.remove_folder(place.path)
 
     def rename(self, source: str, target: str, *, replace: bool = True) -> None:
+        self.require_renamable(source, target)
+        old, new = self._at(source), self._at(target)
+        old.backend.rename(old.path, new.path, replace=replace)
+
+    def require_renamable(self, source: str, target: str) -> None:
         for path in (source, target):
             self._require_no_link(path)
-        old, new = self._at(source), self._at(target)
-        if old.before != new.before:
+        if self._at(source).before != self._at(target).before:
             raise failure(errno.EXDEV, target, "it lies in another backend; copy and remove")
-        old.backend.rename(old.path, new.path, replace=replace)
 
     def copy(self, source: str, target: str, *, condition: Condition = ANYTHING) -> Entry:
         old, new = self._at(source), self._at(target)

@@ -47,6 +47,17 @@ class Hasty(Protocol):
         """Like `Backend.put`, but nobody is asked: the time is about the one that `stat` will tell."""
 
 
+@runtime_checkable
+class Manifold(Protocol):
+    """A backend with places that can do different things. What it can do itself is what each of them can."""
+
+    def capabilities_at(self, path: str) -> Capabilities:
+        """What the place can do that a path leads into."""
+
+    def require_renamable(self, source: str, target: str) -> None:
+        """EXDEV if they lie in different places, EBUSY if a place begins at one of them or below."""
+
+
 class Backend(Protocol):
     """A place where files lie."""
 

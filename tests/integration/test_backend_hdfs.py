@@ -149,6 +149,19 @@ def test_what_is_refused_leaves_nothing(opened: Open) -> None:
     assert [status.name for status in backend._files().listing("f", b"").entries] == [b"a"]  # noqa: SLF001
 
 
+def test_a_folder_with_only_hidden_things_is_empty(opened: Open) -> None:
+    backend = opened()
+    for name in ("left", "kept"):
+        backend.make_folder(name)
+        backend.send(backend.begin(f"{name}/a"), 1, b"abc")
+    backend.remove_folder("left")
+    backend.put("kept/b", b"")
+    with pytest.raises(OSError, match="kept"):
+        backend.remove_folder("kept")
+    assert names(listed(backend)) == ["kept"]
+    assert [upload.path for upload in backend.uploads("")] == ["kept/a"]
+
+
 def test_bytes_that_changed_on_a_disk_are_not_believed(opened: Open, hdfs_server: HdfsServer) -> None:
     backend, body = opened(deadline=5.0), some(777_777)
     backend.put("a", body)

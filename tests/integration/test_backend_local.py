@@ -20,6 +20,10 @@ from pf_backends.local.backend import LocalBackend
 from support.backend_places import content, listed, names, put_all, read, walked
 
 
+def unable(*_: object) -> None:
+    raise OSError(errno.EINVAL, "the disk knows no such rename")
+
+
 @pytest.fixture
 def top(tmp_path: Path) -> Path:
     folder = tmp_path / "top"
@@ -117,6 +121,19 @@ def test_a_write_that_is_refused_leaves_nothing(local: LocalBackend, top: Path) 
     with pytest.raises(IsADirectoryError):
         local.put("f", b"")
     assert sorted(path.name for path in top.iterdir()) == ["a", "f"]
+
+
+@pytest.mark.parametrize("renames", [True, False])
+@pytest.mark.parametrize("condition", [Condition(), Condition(absent=True)])
+def test_a_file_that_arrived_in_parts_has_one_name(
+    local: LocalBackend, top: Path, condition: Condition, renames: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not renames:
+        monkeypatch.setattr("pf_backends.local.writing.rename_new", unable)
+    upload = local.begin("a")
+    local.finish(upload, [local.send(upload, 1, b"abc")], condition=condition)
+    assert (top / "a").stat().st_nlink == 1
+    assert sorted(path.name for path in top.iterdir()) == [".pf~uploads", "a"]
 
 
 def test_a_folder_with_only_hidden_things_is_empty(local: LocalBackend) -> None:

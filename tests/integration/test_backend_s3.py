@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from pf_backends.entries import Facts
 from pf_backends.errors import Unreachable
 from pf_backends.reach import Reach
 from pf_backends.s3.backend import S3Backend
@@ -107,6 +109,21 @@ def test_parts_of_a_large_file_are_read(opened: Open, s3_server: S3Server) -> No
     for offset, size in ((0, 1 << 20), ((5 << 20) - 7, 100), ((10 << 20) + 1, 8 << 20)):
         assert read(backend, "a", offset, size, version=entry.version) == whole[offset : offset + size]
     assert backend.copy("a", "b").size == len(whole)
+
+
+def test_a_file_that_is_too_large_to_be_copied_at_once_keeps_what_it_is_given(
+    opened: Open, s3_server: S3Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pf_backends.s3.copying._MOST_AT_ONCE", 6 << 20)
+    monkeypatch.setattr("pf_backends.s3.copying._PART", 5 << 20)
+    backend = opened(replace(s3_server.settings, prefix="large"))
+    backend.put("a", body := random.Random(7).randbytes(11 << 20), facts=Facts(modified=77))
+    changed = backend.set_facts("a", Facts(attributes={"user.colour": b"red"}))
+    assert changed == backend.stat("a")
+    assert backend.attributes("a") == Facts(modified=77, attributes={"user.colour": b"red"})
+    assert content(backend, "a") == body
+    backend.copy("a", "b")
+    assert (content(backend, "b"), backend.attributes("b")) == (body, backend.attributes("a"))
 
 
 def test_the_own_network_can_be_closed(opened: Open, s3_server: S3Server) -> None:

@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from pf_backends.entries import Condition, Kind, Upload
+from pf_backends.entries import Condition, Facts, Kind, Part, Upload
 from pf_backends.errors import Changed, Unreachable, Unsupported
+from pf_backends.port import ANYTHING
 from pf_backends.s3.reading import checksum
 from support.backend_places import content, listed, names, put_all, read, walked
 from support.scripted_store import Asked, Told, error, scripted
@@ -49,6 +50,14 @@ def test_pages_are_asked_for_as_the_store_says() -> None:
 
     with scripted(script) as backend:
         assert names(walked(backend)) == ["k0", "k1", "k3"]
+
+
+@pytest.mark.parametrize("token", ["", "<NextContinuationToken>same</NextContinuationToken>"])
+def test_a_list_that_cannot_be_gone_on_with_is_an_error(token: str) -> None:
+    with scripted(lambda asked: page(f"<IsTruncated>true</IsTruncated>{token}{CONTENTS}")) as backend:
+        for ask in (listed, walked):
+            with pytest.raises(Unreachable, match="the store"):
+                ask(backend)
 
 
 def test_a_store_that_ignores_conditions_is_found_out() -> None:
@@ -242,6 +251,46 @@ def test_an_upload_that_fails_after_success_was_told_is_an_error() -> None:
             backend.finish(upload, [part])
 
 
+@pytest.mark.parametrize(
+    ("size", "condition", "failure"),
+    [
+        (3, ANYTHING, Changed),
+        (3, Condition(version=f"{'0' * 32}-1"), FileNotFoundError),
+        (4, ANYTHING, FileNotFoundError),
+    ],
+)
+def test_an_upload_whose_end_was_not_heard_may_be_what_is_there(
+    size: int, condition: Condition, failure: type[OSError]
+) -> None:
+    """A store that encrypts: its tags are made of what nobody else knows."""
+
+    def script(asked: Asked) -> Told:
+        if "uploadId" in asked.query:
+            return error("NoSuchUpload", 404)
+        lies = {"etag": f'"{"0" * 32}-1"', "content-length": str(size)}
+        return Told(headers=lies if asked.method == "HEAD" else {})
+
+    with scripted(script) as backend, pytest.raises(failure):
+        backend.finish(Upload("a", "u", 0), [Part(1, 3, "f" * 32)], condition=condition)
+
+
+def test_facts_of_a_file_that_a_store_does_not_copy_at_once_are_set_in_parts() -> None:
+    ranges: list[str] = []
+
+    def script(asked: Asked) -> Told:
+        if asked.method == "HEAD":
+            return Told(headers={"content-length": str(5 << 30 | 1), "etag": '"e"'})
+        if asked.method == "PUT" and asked.key == "f":
+            ranges.append(asked.headers["x-amz-copy-source-range"])
+        return Told(body=b"<R><UploadId>u</UploadId><ETag>e</ETag></R>")
+
+    with scripted(script) as backend:
+        backend.set_facts("f", Facts(attributes={"user.a": b"1"}))
+    assert ranges == [f"bytes={start << 30}-{((start + 1) << 30) - 1}" for start in range(5)] + [
+        f"bytes={5 << 30}-{5 << 30}"
+    ]
+
+
 def test_a_store_that_cannot_remove_many_removes_one_by_one() -> None:
     gone: list[str] = []
 
@@ -271,6 +320,19 @@ def test_what_was_not_removed_is_told_by_name() -> None:
         assert other is None
 
 
+@pytest.mark.parametrize(
+    ("told", "failure"),
+    [
+        (error("InternalError", 200), Unreachable),
+        (Told(body=b"<R><Error><Key>other</Key><Code>AccessDenied</Code></Error></R>"), PermissionError),
+        (Told(body=b"<R><Error><Code>AccessDenied</Code></Error></R>"), PermissionError),
+    ],
+)
+def test_what_is_not_told_to_be_removed_may_be_there(told: Told, failure: type[OSError]) -> None:
+    with scripted(lambda asked: told) as backend:
+        assert [type(each) for each in backend.remove_many(["a", "b"])] == [failure, failure]
+
+
 def test_pieces_of_unknown_length_are_read() -> None:
     chunked = {"transfer-encoding": "chunked", "content-length": ""}
     xml = b"<ListBucketResult><Contents><Key>a</Key></Contents></ListBucketResult>"
@@ -289,6 +351,14 @@ def test_heads_that_make_no_sense_are_errors(headers: dict[str, str]) -> None:
         with pytest.raises(OSError, match="a"):
             backend.fetch("a", limit=100)
         assert not isinstance(_failure(lambda: backend.list("")), FileNotFoundError)
+
+
+@pytest.mark.parametrize(("status", "failure"), [(200, Unreachable), (403, PermissionError)])
+@pytest.mark.parametrize("encoding", ["x-none", "utf-7", "shift_jis"])
+def test_an_answer_in_a_strange_encoding_is_an_error(encoding: str, status: int, failure: type[OSError]) -> None:
+    strange = f"<?xml version='1.0' encoding='{encoding}'?><Error><Code>Nonsense</Code></Error>".encode()
+    with scripted(lambda asked: Told(status, strange)) as backend, pytest.raises(failure):
+        backend.list("")
 
 
 def test_a_key_that_is_too_long_is_not_asked_for() -> None:

@@ -84,6 +84,28 @@ def test_a_server_that_is_not_there_is_told(opened: Open) -> None:
         opened(port=port).check()
 
 
+@pytest.mark.parametrize("after", [0, 1000, 20_000])
+def test_a_connection_that_is_reset_is_made_again(opened: Open, server: SftpServer, after: int) -> None:
+    body = b"x" * 500_000
+    opened().put("a", body)
+    with fault_proxy(server.port) as proxy:
+        backend = opened(port=proxy.port)
+        proxy.next(Fault(Kind.RESET, after))
+        assert content(backend, "a") == body
+        proxy.always = Fault(Kind.RESET, after)
+        proxy.next()
+        with pytest.raises(Unreachable, match="reset"):
+            content(backend, "a")
+
+
+def test_a_connection_that_is_reset_as_it_is_made_has_done_nothing(opened: Open, server: SftpServer) -> None:
+    with fault_proxy(server.port) as proxy:
+        backend = opened(port=proxy.port)
+        proxy.next(Fault(Kind.RESET, 1000))
+        backend.put("a", b"abc", condition=Condition(absent=True))
+        assert content(backend, "a") == b"abc"
+
+
 def test_a_server_that_says_nothing_is_not_waited_for_ever(opened: Open, server: SftpServer) -> None:
     with fault_proxy(server.port) as proxy:
         opened().put("a", b"x" * 500_000)
@@ -123,6 +145,22 @@ def test_a_write_that_is_refused_leaves_nothing(opened: Open, tmp_path: Path) ->
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
     (tmp_path / ".pf~left").touch()
     assert names(listed(backend)) == ["a"]
+
+
+def test_a_folder_with_only_hidden_things_is_empty(opened: Open, tmp_path: Path) -> None:
+    backend = opened()
+    for name in ("left", "kept"):
+        backend.make_folder(name)
+        (tmp_path / name / ".pf~left").touch()
+    backend.remove_folder("left")
+    backend.put("kept/a", b"")
+    with pytest.raises(OSError, match="not empty"):
+        backend.remove_folder("kept")
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == [
+        "kept",
+        "kept/.pf~left",
+        "kept/a",
+    ]
 
 
 def test_closing_ends_calls_under_way(opened: Open) -> None:

@@ -84,9 +84,9 @@ class Files:
         ask = hadoop.Rename(source=self.own(source), target=self.own(target), replace=replace)
         self.ask(shown, "rename2", ask, hadoop.Done)
 
-    def delete(self, path: str, *, shown: str) -> bool:
-        """A file, or an empty folder. False if there was nothing."""
-        return self.ask(shown, "delete", hadoop.Delete(path=self.own(path), recursive=False), hadoop.Done).done
+    def delete(self, path: str, *, shown: str, whole: bool = False) -> bool:
+        """A file, or a folder, which must be empty or goes with all that is in it. False if there was nothing."""
+        return self.ask(shown, "delete", hadoop.Delete(path=self.own(path), recursive=whole), hadoop.Done).done
 
     def set_mode(self, path: str, mode: int, *, shown: str) -> None:
         ask = hadoop.SetMode(path=self.own(path), mode=hadoop.Mode(bits=mode & 0o1777))

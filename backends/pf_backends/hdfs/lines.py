@@ -16,8 +16,9 @@ from typing import TypeVar
 
 from google.protobuf.message import DecodeError, Message
 
-from pf_backends.errors import Unreachable
+from pf_backends.errors import Unreachable, why_unconnected
 from pf_backends.reach import Reach
+from pf_backends.wire.connection import plainly_dialled
 from pf_backends.wire.messages import Broken
 
 M = TypeVar("M", bound=Message)
@@ -183,17 +184,14 @@ class Lines:
         if patience <= 0:
             raise Broken("was given no more time")
         why = "has no address"
-        for family, where in self._reach.places(*machine):
-            plain = socket.socket(family, socket.SOCK_STREAM)
+        for place in self._reach.places(*machine):
             try:
-                plain.settimeout(patience)
-                plain.connect(where)
-                plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                plain = plainly_dialled(place, patience)
+            except OSError as error:
+                why = why_unconnected(error)
+            else:
                 plain.settimeout(None)
                 return plain
-            except OSError as error:
-                plain.close()
-                why = error.strerror or str(error)
         raise Broken(f"{machine[0]}:{machine[1]} cannot be connected to: {why}")
 
 

@@ -67,8 +67,7 @@ def finish(files: Files, upload: Upload, parts: Sequence[Part], condition: Condi
 
 
 def drop(files: Files, upload: Upload) -> None:
-    ask = hadoop.Delete(path=files.own(_folder(upload)), recursive=True)
-    files.ask(upload.path, "delete", ask, hadoop.Done)
+    files.delete(_folder(upload), shown=upload.path, whole=True)
 
 
 def left(files: Files, folder: str) -> Sequence[Upload]:

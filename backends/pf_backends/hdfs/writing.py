@@ -12,10 +12,10 @@ from pf_backends.entries import Condition, Entry, Facts
 from pf_backends.errors import Unreachable, changed, failure, unsupported
 from pf_backends.hdfs import hadoop_pb2 as hadoop
 from pf_backends.hdfs.blockwriting import BlockWriter
-from pf_backends.hdfs.files import Files, entry_of, is_folder, require_file, version_of
+from pf_backends.hdfs.files import Files, entry_of, is_folder, name_of, require_file, version_of
 from pf_backends.hdfs.lines import Lines
 from pf_backends.hdfs.settings import HdfsSettings
-from pf_backends.hidden import own_name
+from pf_backends.hidden import OWN, own_name
 from pf_backends.paths import joined, parent
 
 _NEW_FILE, _NEW_FOLDER = 0o644, 0o755
@@ -163,7 +163,12 @@ def remove(files: Files, path: str, condition: Condition) -> None:
 def remove_folder(files: Files, path: str) -> None:
     if not is_folder(files.found(path)):
         raise failure(errno.ENOTDIR, path, "is no folder")
-    files.delete(path, shown=path)
+    try:
+        files.delete(path, shown=path)
+    except OSError as error:
+        if error.errno != errno.ENOTEMPTY or not _only_ours(files, path):
+            raise
+        files.delete(path, shown=path)
 
 
 def rename(files: Files, source: str, target: str, *, replace: bool) -> None:
@@ -231,6 +236,17 @@ def require_condition(files: Files, path: str, condition: Condition) -> None:
 def refuse_attributes(path: str, facts: Facts) -> None:
     if facts.attributes:
         raise unsupported(path, "keeps no attributes")
+
+
+def _only_ours(files: Files, path: str) -> bool:
+    """True if nothing but drafts and parts was in a folder, and they are gone now: what they are for goes too."""
+    names = [name_of(status) for listing in files.pages(path, b"") for status in listing.entries]
+    ours = [name for name in names if name is not None and name.startswith(OWN)]
+    if len(ours) < len(names):
+        return False
+    for name in ours:
+        files.delete(joined(path, name), shown=path, whole=True)
+    return True
 
 
 def removed(files: Files, path: str) -> OSError | None:

@@ -15,9 +15,8 @@ from pf_backends.hidden import OWN
 from pf_backends.listings import Listings, descended
 from pf_backends.local.beneath import Top, require_file, told
 from pf_backends.local.looking import entry_of, facts_of, inside, opened_entry, version_of, way_to
-from pf_backends.local.syscalls import rename_new
 from pf_backends.local.uploads import PARTS, Uploads
-from pf_backends.local.writing import NEW_FOLDER, Draft, can_lock, drafted, keep, locked, require, write_all
+from pf_backends.local.writing import NEW_FOLDER, Draft, can_lock, drafted, keep, locked, rename, require, write_all
 from pf_backends.paths import file_path
 from pf_backends.port import ANYTHING, NO_FACTS
 
@@ -172,7 +171,7 @@ class LocalBackend:
             with told(source):
                 os.stat(old, dir_fd=here, follow_symlinks=False)
             with told(target):
-                _rename(here, old, there, new, replace=replace)
+                rename(here, old, there, new, replace=replace)
                 os.fsync(there)
 
     def copy(self, source: str, target: str, *, condition: Condition = ANYTHING) -> Entry:
@@ -260,20 +259,6 @@ def _unlink(folder: int, name: str, path: str) -> None:
     if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
         raise failure(errno.EISDIR, path, "is a folder")
     os.unlink(name, dir_fd=folder)
-
-
-def _rename(here: int, old: str, there: int, new: str, *, replace: bool) -> None:
-    if replace:
-        os.rename(old, new, src_dir_fd=here, dst_dir_fd=there)
-        return
-    try:
-        rename_new(here, os.fsencode(old), there, os.fsencode(new))
-    except OSError as error:
-        if error.errno != errno.EINVAL:
-            raise
-        # The disk knows no such rename, as NFS: a second name, which cannot be had twice, and away with the first.
-        os.link(old, new, src_dir_fd=here, dst_dir_fd=there, follow_symlinks=False)
-        os.unlink(old, dir_fd=here)
 
 
 def _copy(source: int, target: int) -> None:

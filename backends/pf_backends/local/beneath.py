@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pf_backends.errors import Changed, Unreachable, Unsupported, failure
+from pf_backends.errors import Changed, Unreachable, Unsupported, failure, is_crowded, unreachable
 from pf_backends.hidden import require_foreign
 from pf_backends.local.syscalls import open_beneath
 from pf_backends.paths import folder_path, parent
@@ -109,6 +109,8 @@ def told(path: str) -> Iterator[None]:
     except (Changed, Unreachable, Unsupported):
         raise
     except OSError as error:
+        if is_crowded(error):
+            raise unreachable(path, "too many files are open here") from None
         number = error.errno or errno.EIO
         raise failure(number, path, error.strerror or os.strerror(number)) from None
     except UnicodeEncodeError:

@@ -20,6 +20,7 @@ from pf_backends.entries import Condition, Facts
 from pf_backends.errors import changed, unreachable
 from pf_backends.hidden import own_name
 from pf_backends.local.looking import NAMESPACE, version_of, way_to
+from pf_backends.local.syscalls import rename_new
 
 NEW_FILE = 0o666
 """Permissions before the umask of the process."""
@@ -60,11 +61,12 @@ class Draft:
     def _place_new(self, name: str, path: str) -> None:
         try:
             if self._name:
-                os.link(self._name, name, src_dir_fd=self._folder, dst_dir_fd=self._folder, follow_symlinks=False)
+                rename(self._folder, self._name, self._folder, name, replace=False)
             else:
                 _link(self.handle, self._folder, name)
         except FileExistsError:
             raise changed(path, "there is something by now") from None
+        self._name = ""
 
     def _place_over(self, name: str) -> None:
         if not self._name:
@@ -82,6 +84,20 @@ def drafted(folder: int, mode: int = NEW_FILE) -> Iterator[Draft]:
         yield draft
     finally:
         draft.close()
+
+
+def rename(here: int, old: str, there: int, new: str, *, replace: bool) -> None:
+    if replace:
+        os.rename(old, new, src_dir_fd=here, dst_dir_fd=there)
+        return
+    try:
+        rename_new(here, os.fsencode(old), there, os.fsencode(new))
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        # The disk knows no such rename, as NFS: a second name, which cannot be had twice, and away with the first.
+        os.link(old, new, src_dir_fd=here, dst_dir_fd=there, follow_symlinks=False)
+        os.unlink(old, dir_fd=here)
 
 
 @contextmanager

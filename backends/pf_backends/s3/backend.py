@@ -21,6 +21,7 @@ from pf_backends.s3.keys import WRITE, Keys, facts_of, folder_entry, headers_of,
 from pf_backends.s3.remembered import Remembered
 from pf_backends.s3.settings import Renew, S3Settings
 from pf_backends.s3.wholes import Wholes
+from pf_backends.wire.messages import Answer
 from pf_backends.wire.pool import Pool
 
 _MOST_PUT = 5 << 30
@@ -154,9 +155,7 @@ class S3Backend:
         found = reading.look(self._caller, self._keys, file_path(path))
         if found is None:
             return self._folder(path)
-        kept = _merged(facts_of(found.headers), facts)
-        headers = {"x-amz-metadata-directive": "REPLACE", **headers_of(path, kept), **self._acl}
-        copying.copy_whole(self._caller, self._keys, found, (path, path), headers)
+        self._copy_onto_itself(path, found, _merged(facts_of(found.headers), facts))
         return self.stat(path)
 
     def attributes(self, path: str) -> Facts:
@@ -196,8 +195,9 @@ class S3Backend:
         if found is None:
             self._folder(source)
             raise failure(errno.EISDIR, source, "is a folder")
-        if reading.entry_of(source, found.headers).size > copying.MOST_AT_ONCE:
-            copying.copy_parts(self._caller, self._keys, found, (source, target), facts_of(found.headers))
+        if copying.is_large(found):
+            kept = facts_of(found.headers)
+            copying.copy_parts(self._caller, self._keys, found, (source, target), kept, self._acl, ANYTHING)
         else:
             copying.copy_whole(self._caller, self._keys, found, (source, target), self._acl)
         return self.stat(target)
@@ -227,6 +227,16 @@ class S3Backend:
         if reading.look(self._caller, self._keys, path):
             return failure(errno.ENOTDIR, path, "is no folder")
         return failure(errno.ENOENT, path, "there is nothing")
+
+    def _copy_onto_itself(self, path: str, found: Answer, facts: Facts) -> None:
+        if copying.is_large(found):
+            # It takes a while, in which another one may be written.
+            same = Condition(version=version_of(found.headers.get("etag", "")))
+            condition = same if self._honoured().uploads else ANYTHING
+            copying.copy_parts(self._caller, self._keys, found, (path, path), facts, self._acl, condition)
+            return
+        headers = {"x-amz-metadata-directive": "REPLACE", **headers_of(path, facts), **self._acl}
+        copying.copy_whole(self._caller, self._keys, found, (path, path), headers)
 
     def _written(
         self, path: str, body: memoryview | bytes, headers: Mapping[str, str], condition: Condition

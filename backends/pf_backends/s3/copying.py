@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pf_backends.entries import Facts, Part
-from pf_backends.port import ANYTHING
+from pf_backends.entries import Condition, Facts, Part
 from pf_backends.s3 import uploads
 from pf_backends.s3.calls import Ask, Caller
 from pf_backends.s3.documents import document, error_words
@@ -14,7 +13,7 @@ from pf_backends.s3.reading import entry_of
 from pf_backends.s3.refusals import refusal
 from pf_backends.wire.messages import Answer
 
-MOST_AT_ONCE = 5 << 30
+_MOST_AT_ONCE = 5 << 30
 """Bytes that stores copy with one call."""
 _PART = 1 << 30
 
@@ -26,11 +25,24 @@ def copy_whole(caller: Caller, keys: Keys, source: Answer, paths: tuple[str, str
     _require_copied(new, caller.call(Ask("PUT", new, keys.of(new), headers=named)))
 
 
-def copy_parts(caller: Caller, keys: Keys, source: Answer, paths: tuple[str, str], facts: Facts) -> None:
-    """Copies what is too large for one call."""
+def is_large(source: Answer) -> bool:
+    """True if it is too large for one call."""
+    return entry_of("", source.headers).size > _MOST_AT_ONCE
+
+
+def copy_parts(
+    caller: Caller,
+    keys: Keys,
+    source: Answer,
+    paths: tuple[str, str],
+    facts: Facts,
+    extra: Mapping[str, str],
+    condition: Condition,
+) -> None:
+    """Copies what is large, with other facts; `extra` says what else is kept with it."""
     old, new = paths
     size = entry_of(old, source.headers).size
-    upload = uploads.begin(caller, keys, new, facts, {}, checked=False)
+    upload = uploads.begin(caller, keys, new, facts, extra, checked=False)
     named = {"x-amz-copy-source": caller.source(keys.of(old)), **_pinned(source)}
     parts = []
     try:
@@ -40,7 +52,7 @@ def copy_parts(caller: Caller, keys: Keys, source: Answer, paths: tuple[str, str
             query = [("partNumber", str(number)), ("uploadId", upload.id)]
             answer = _require_copied(new, caller.call(Ask("PUT", new, keys.of(new), query, ranged)))
             parts.append(Part(number, end - start, document(answer.body).findtext("ETag") or ""))
-        uploads.finish(caller, keys, upload, parts, ANYTHING)
+        uploads.finish(caller, keys, upload, parts, condition)
     except BaseException:
         uploads.drop(caller, keys, upload)
         raise

@@ -20,7 +20,8 @@ def document(body: bytes) -> ET.Element:
         raise unreachable("", "the answer is no plain XML")
     try:
         return ET.fromstring(_NAMESPACE.sub(b"", body, count=1))  # noqa: S314, see above
-    except ET.ParseError as error:
+    # The latter two: it is in an encoding that nobody knows, or that cannot be read in pieces.
+    except (ET.ParseError, LookupError, ValueError) as error:
         raise unreachable("", f"the answer is no XML: {error}") from None
 
 

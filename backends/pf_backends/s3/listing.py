@@ -8,6 +8,7 @@ from urllib.parse import unquote_plus
 from xml.etree import ElementTree as ET
 
 from pf_backends.entries import Entry, Kind, Page, Upload
+from pf_backends.errors import unreachable
 from pf_backends.s3.calls import Ask, Caller
 from pf_backends.s3.documents import document, texts
 from pf_backends.s3.keys import Keys, file_entry, folder_entry, time_of_list
@@ -21,16 +22,16 @@ Read = Callable[[str], str]
 def inside(caller: Caller, keys: Keys, remembered: Remembered, folder: str, rest: str, limit: int) -> Page:
     """What is in a folder."""
     said = _said(caller, folder, keys.inside(folder), rest, limit, delimiter="/")
-    return remembered.page(said, partial(_inside, keys))
+    return _onward(folder, rest, remembered.page(said, partial(_inside, keys, folder)))
 
 
-def _inside(keys: Keys, said: bytes) -> Page:
+def _inside(keys: Keys, folder: str, said: bytes) -> Page:
     root = document(said)
     read = _reader(root)
     files = {entry.path: entry for entry in _files(root, keys, read)}
     folders = {entry.path: entry for entry in _folders(root, keys, read)}
     # An object and a folder of one name: the object is what is found by the name.
-    return Page(list((folders | files).values()), _rest(root))
+    return Page(list((folders | files).values()), _rest(folder, root))
 
 
 def below(caller: Caller, keys: Keys, folder: str, rest: str, limit: int) -> Page:
@@ -38,7 +39,8 @@ def below(caller: Caller, keys: Keys, folder: str, rest: str, limit: int) -> Pag
     root = _listed(caller, folder, keys.inside(folder), rest, limit)
     read = _reader(root)
     found = (_entry(keys, read(key), *facts) for key, *facts in _told(root, "Key", "Size", "LastModified", "ETag"))
-    return Page([entry for entry in found if entry is not None and entry.path != folder], _rest(root))
+    entries = [entry for entry in found if entry is not None and entry.path != folder]
+    return _onward(folder, rest, Page(entries, _rest(folder, root)))
 
 
 def first_below(caller: Caller, keys: Keys, folder: str, limit: int = 1) -> list[str]:
@@ -107,8 +109,20 @@ def _told(root: ET.Element, *names: str) -> Iterator[list[str]]:
         yield [each.findtext(name) or "" for name in names]
 
 
-def _rest(root: ET.Element) -> str:
-    return (root.findtext("NextContinuationToken") or "") if root.findtext("IsTruncated") == "true" else ""
+def _rest(folder: str, root: ET.Element) -> str:
+    if root.findtext("IsTruncated") != "true":
+        return ""
+    rest = root.findtext("NextContinuationToken")
+    if not rest:
+        raise unreachable(folder, "the store tells only some of what is there, and not how to ask for the rest")
+    return rest
+
+
+def _onward(folder: str, rest: str, page: Page) -> Page:
+    """A page that was asked for so. Unreachable if the one that follows would be the same again, and so on for ever."""
+    if rest and page.rest == rest:
+        raise unreachable(folder, "the store goes on with its list where it was before")
+    return page
 
 
 def _reader(root: ET.Element) -> Read:

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 
 from pf_backends.errors import Unsupported
 from pf_backends.s3.calls import Ask, Caller
-from pf_backends.s3.documents import can_be_named, not_deleted, to_delete
+from pf_backends.s3.documents import can_be_named, error_words, not_deleted, to_delete
 from pf_backends.s3.keys import Keys
-from pf_backends.s3.refusals import refusal_of_key
+from pf_backends.s3.refusals import refusal, refusal_of_key
+from pf_backends.wire.messages import Answer
 
 _AT_ONCE = 1000
 
@@ -39,13 +40,22 @@ def _many(caller: Caller, named: Sequence[tuple[str, str]]) -> Mapping[str, OSEr
     digest = base64.b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()
     ask = Ask("POST", named[0][0], query=[("delete", "")], headers={"content-md5": digest}, body=body)
     try:
-        refused = not_deleted(caller.call(ask).body)
+        return _refused(caller.call(ask), named)
     except Unsupported:
         # Not all stores have it.
         return {path: error for path, key in named for error in _one(caller, path, key).values()}
     except OSError as error:
         return {path: error for path, _ in named}
-    return {path: refusal_of_key(path, *refused[key]) for path, key in named if key in refused}
+
+
+def _refused(answer: Answer, named: Sequence[tuple[str, str]]) -> Mapping[str, OSError]:
+    """What was not removed. That may be any of them where the store does not tell by their names."""
+    # Stores begin their answer before they know how it ends.
+    if error_words(answer.body)[0]:
+        return {path: refusal(path, answer, None) for path, _ in named}
+    told = not_deleted(answer.body)
+    strange = next((told[key] for key in told.keys() - {key for _, key in named}), None)
+    return {path: refusal_of_key(path, *why) for path, key in named if (why := told.get(key, strange))}
 
 
 def _one(caller: Caller, path: str, key: str) -> Mapping[str, OSError]:

@@ -60,10 +60,7 @@ def finish(caller: Caller, keys: Keys, upload: Upload, parts: Sequence[Part], co
         return entry
     # Stores begin their answer before they know how it ends.
     if answer.status == _NO_UPLOAD or error_words(answer.body)[0]:
-        entry = _finished_before(caller, keys, upload, ordered)
-        if entry is None:
-            raise refusal(upload.path, answer, None)
-        return entry
+        return _finished_unheard(caller, keys, upload, ordered, condition, answer)
     found = look(caller, keys, upload.path)
     # Some stores say so of each upload that was finished, whatever lies there by now.
     if found is None or version_of(found.headers.get("etag", "")) != _finished_version(answer):
@@ -89,11 +86,25 @@ def _told_of(part: Part) -> tuple[str, str]:
 
 def _finished_before(caller: Caller, keys: Keys, upload: Upload, parts: Sequence[Part]) -> Entry | None:
     """The object, if it is the one of these parts."""
-    found = look(caller, keys, upload.path)
-    if found is None:
-        return None
-    entry = entry_of(upload.path, found.headers)
-    return entry if _is_of(entry, parts) else None
+    entry = _entry(caller, keys, upload.path)
+    return entry if entry and _is_of(entry, parts) else None
+
+
+def _finished_unheard(
+    caller: Caller, keys: Keys, upload: Upload, parts: Sequence[Part], condition: Condition, answer: Answer
+) -> Entry:
+    """The object, if it is the one of these parts; Changed if only its bytes can tell that."""
+    entry = _entry(caller, keys, upload.path)
+    if entry and _is_of(entry, parts):
+        return entry
+    if answer.status == _NO_UPLOAD and entry and _may_be_of(entry, parts, condition):
+        raise changed(upload.path, "the upload is there no more, and what there is may be what came of it")
+    raise refusal(upload.path, answer, None)
+
+
+def _entry(caller: Caller, keys: Keys, path: str) -> Entry | None:
+    found = look(caller, keys, path)
+    return entry_of(path, found.headers) if found else None
 
 
 def _is_of(entry: Entry, parts: Sequence[Part]) -> bool:
@@ -101,7 +112,16 @@ def _is_of(entry: Entry, parts: Sequence[Part]) -> bool:
     digest, dash, _ = entry.version.partition("-")
     if dash and len(digest) == 32:
         return entry.version == _usual_version(parts)
-    return entry.size == sum(part.size for part in parts)
+    return entry.size == _size(parts)
+
+
+def _may_be_of(entry: Entry, parts: Sequence[Part], condition: Condition) -> bool:
+    """True if an object is not the one from before: a store that encrypts makes versions of what nobody else knows."""
+    return entry.size == _size(parts) and entry.version != condition.version
+
+
+def _size(parts: Sequence[Part]) -> int:
+    return sum(part.size for part in parts)
 
 
 def _usual_version(parts: Sequence[Part]) -> str:

@@ -9,8 +9,10 @@ import asyncssh
 
 from pf_backends.errors import failure, unreachable, unsupported
 
-LOST = (asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection, asyncssh.ConnectionLost, asyncssh.DisconnectError)
-"""The connection is gone, as happens when a server is restarted."""
+SAID = (asyncssh.Error, asyncssh.SFTPError, OSError)
+"""What goes wrong over SSH; errors of the socket below it come as they are."""
+_LOST = (asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection, asyncssh.DisconnectError)
+_REFUSED = (asyncssh.PermissionDenied, asyncssh.HostKeyNotVerifiable)
 _NUMBERS: Mapping[type[Exception], int] = {
     asyncssh.SFTPNoSuchFile: errno.ENOENT,
     asyncssh.SFTPNoSuchPath: errno.ENOENT,
@@ -28,8 +30,18 @@ _NUMBERS: Mapping[type[Exception], int] = {
 }
 
 
+def is_lost(error: Exception) -> bool:
+    """True if the connection is gone, as happens when a server is restarted."""
+    if isinstance(error, OSError):
+        # What is told of files has a path, and what a socket says has none.
+        return error.filename is None
+    return isinstance(error, _LOST) and not isinstance(error, _REFUSED)
+
+
 def failed(path: str, error: Exception) -> OSError:
     """The same in terms of files."""
+    if isinstance(error, OSError):
+        return unreachable(path, error.strerror or type(error).__name__) if is_lost(error) else error
     if isinstance(error, asyncssh.PermissionDenied):
         return failure(errno.EACCES, path, f"the server lets that user not in: {error.reason}")
     if isinstance(error, asyncssh.HostKeyNotVerifiable):

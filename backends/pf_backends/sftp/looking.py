@@ -117,6 +117,12 @@ async def inside(client: asyncssh.SFTPClient, path: str, where: bytes) -> AsyncI
             yield entry_of(inner, each.attrs)
 
 
+async def names_in(client: asyncssh.SFTPClient, where: bytes) -> list[bytes]:
+    """All that there is in a folder, also what nobody is told of."""
+    names = [_text(each.filename) async for each in client.scandir(where)]
+    return [name for name in names if name not in (b".", b"..")]
+
+
 async def opened_entry(file: asyncssh.SFTPClientFile, path: str) -> Entry:
     """What is told of a file that is open; fails as programs expect that read something else as one."""
     entry = entry_of(path, await file.stat())

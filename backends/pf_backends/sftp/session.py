@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
@@ -13,8 +12,9 @@ from typing import TypeVar
 
 import asyncssh
 
-from pf_backends.errors import unreachable
-from pf_backends.sftp.failures import LOST, failed
+from pf_backends.errors import unreachable, why_unconnected
+from pf_backends.reach import Place
+from pf_backends.sftp.failures import SAID, failed, is_lost
 from pf_backends.sftp.settings import SftpSettings
 
 T = TypeVar("T")
@@ -88,21 +88,23 @@ class Session:
         future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result(self._settings.deadline + size / self._settings.slowest)
-        except TimeoutError:
-            future.cancel()
-            raise unreachable(path, f"took longer than {self._settings.deadline:.0f} s") from None
-        except (asyncssh.Error, asyncssh.SFTPError) as error:
+        except SAID as error:
+            if future.cancel():
+                raise unreachable(path, f"took longer than {self._settings.deadline:.0f} s") from None
             raise failed(path, error) from None
         except asyncio.CancelledError:
             raise unreachable(path, "the backend was closed") from None
 
     async def _done(self, work: Work[T], *, once: bool) -> T:
-        client = await self._connected()
+        client = None
         try:
+            client = await self._connected()
             return await work(client)
-        except LOST:
+        except SAID as error:
+            if not is_lost(error):
+                raise
             self._lost(client)
-            if once:
+            if once and client:
                 raise
         return await work(await self._connected())
 
@@ -110,8 +112,9 @@ class Session:
         client = self._client
         try:
             return await _some(found)
-        except LOST:
-            self._lost(client)
+        except SAID as error:
+            if is_lost(error):
+                self._lost(client)
             raise
 
     def _lost(self, client: asyncssh.SFTPClient | None) -> None:
@@ -151,18 +154,25 @@ class Session:
         told = self._settings
         places = await self._loop.run_in_executor(None, told.reach.places, told.host, told.port)
         why = "has no address"
-        for family, where in places:
-            plain = socket.socket(family, socket.SOCK_STREAM)
-            plain.setblocking(False)
+        for place in places:
             try:
-                async with asyncio.timeout(_CONNECT):
-                    await self._loop.sock_connect(plain, where)
-                plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                return plain
+                return await self._dialled(place)
             except OSError as error:
-                plain.close()
-                why = os.strerror(error.errno) if error.errno else "does not answer"
+                why = why_unconnected(error)
         raise unreachable(told.host, f"cannot be connected to: {why}")
+
+    async def _dialled(self, place: Place) -> socket.socket:
+        family, where = place
+        plain = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            plain.setblocking(False)
+            async with asyncio.timeout(_CONNECT):
+                await self._loop.sock_connect(plain, where)
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except BaseException:
+            plain.close()
+            raise
+        return plain
 
     def _is_known(self, key: asyncssh.SSHKey) -> bool:
         if not self._pinned:

@@ -14,12 +14,14 @@ import asyncssh
 
 from pf_backends.entries import Condition, Entry, Facts, Kind
 from pf_backends.errors import changed, failure, unsupported
-from pf_backends.hidden import own_name
-from pf_backends.sftp.looking import both, entry_of, found, kind_of, version_of
+from pf_backends.hidden import OWN, own_name
+from pf_backends.sftp.looking import both, entry_of, found, kind_of, names_in, version_of
 
 _SECOND = 1_000_000_000
 _PIECE = 1 << 23
 """Bytes that are handed over at a time."""
+_NOT_EMPTY = (asyncssh.SFTPFailure, asyncssh.SFTPDirNotEmpty)
+"""The first is what most servers say."""
 _NEW = asyncssh.FXF_WRITE | asyncssh.FXF_CREAT | asyncssh.FXF_EXCL
 
 
@@ -100,8 +102,10 @@ async def remove_folder(client: asyncssh.SFTPClient, path: str, where: bytes) ->
         raise failure(errno.ENOTDIR, path, "is no folder")
     try:
         await client.rmdir(where)
-    except asyncssh.SFTPFailure:
-        raise failure(errno.ENOTEMPTY, path, "is not empty") from None
+    except _NOT_EMPTY:
+        if not await _only_ours(client, where):
+            raise failure(errno.ENOTEMPTY, path, "is not empty") from None
+        await client.rmdir(where)
 
 
 async def rename(client: asyncssh.SFTPClient, paths: tuple[str, str], old: bytes, new: bytes, *, replace: bool) -> None:
@@ -167,6 +171,17 @@ async def _place(client: asyncssh.SFTPClient, path: str, draft: bytes, where: by
         await client.rename(draft, where)
     except asyncssh.SFTPFailure:
         raise changed(path, "there is something by now") from None
+
+
+async def _only_ours(client: asyncssh.SFTPClient, where: bytes) -> bool:
+    """True if nothing but drafts was in a folder, as killed writers leave them, and they are gone now."""
+    names = await names_in(client, where)
+    if not all(name.startswith(os.fsencode(OWN)) for name in names):
+        return False
+    for name in names:
+        with suppress(asyncssh.SFTPNoSuchFile):
+            await client.remove(where + b"/" + name)
+    return True
 
 
 async def _require_free(client: asyncssh.SFTPClient, path: str, where: bytes) -> None:

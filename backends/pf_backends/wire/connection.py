@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
+from pf_backends.errors import why_unconnected
 from pf_backends.reach import Place
 from pf_backends.wire.messages import Answer, Broken, Endpoint, Head, Request, TooLong, parse_head
 
@@ -251,17 +252,27 @@ def dialled(
 ) -> socket.socket:
     """A socket that is connected to the first of the places that takes one, and waits for so long. Raises Broken."""
     why = "has no address"
-    for family, where in places:
-        plain = socket.socket(family, socket.SOCK_STREAM)
+    for place in places:
         try:
-            plain.settimeout(patience)
-            plain.connect(where)
-            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            plain = plainly_dialled(place, patience)
             return plain if context is None else context.wrap_socket(plain, server_hostname=endpoint.host)
         except OSError as error:
-            plain.close()
             why = _told(error)
     raise Broken(f"cannot be connected to: {why}")
+
+
+def plainly_dialled(place: Place, patience: float) -> socket.socket:
+    """A socket that is connected to a place, and waits for so long."""
+    family, where = place
+    plain = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        plain.settimeout(patience)
+        plain.connect(where)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    except OSError:
+        plain.close()
+        raise
+    return plain
 
 
 def _told(error: OSError) -> str:
@@ -269,7 +280,7 @@ def _told(error: OSError) -> str:
         return f"its certificate is not to be trusted: {error.verify_message}"
     if isinstance(error, ssl.SSLError):
         return f"it does not speak TLS as it should: {error.reason or error}"
-    return error.strerror or str(error)
+    return why_unconnected(error)
 
 
 def _chunk_size(line: bytes) -> int:

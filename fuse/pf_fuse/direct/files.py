@@ -17,6 +17,7 @@ from pf_backends.entries import Condition, Entry, Kind, Renames
 from pf_backends.errors import Changed, Unsupported, failure, unsupported
 from pf_backends.paths import parent
 from pf_backends.port import ANYTHING, Backend
+from pf_backends.renaming import renames_at
 from pf_fuse.direct.known import Known
 from pf_fuse.direct.reading import Content
 from pf_fuse.direct.writing import NewFile
@@ -192,7 +193,7 @@ class DirectFiles:
             self.make_folders(folder)
 
     def _renames(self, path: str) -> bool:
-        renames = self._backend.capabilities.renames
+        renames = renames_at(self._backend, path)
         if self._backend.stat(path).kind is not Kind.FOLDER:
             return renames is not Renames.NOTHING
         if renames is not Renames.TREES:

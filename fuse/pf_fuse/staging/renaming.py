@@ -21,6 +21,7 @@ import msgspec
 from pf_backends.entries import Condition, Entry, Kind, Page, Renames
 from pf_backends.errors import Changed, Unsupported, changed, failure
 from pf_backends.port import Backend
+from pf_backends.renaming import renames_at, require_renamable
 from pf_fuse.staging.notes import Notes
 from pf_fuse.staging.refusals import is_refusal
 
@@ -47,14 +48,14 @@ class Renamer:
 
     def file(self, source: str, target: str) -> str:
         """The version of which the target is a copy; empty if it is no copy."""
-        if self._backend.capabilities.renames is not Renames.NOTHING:
+        if renames_at(self._backend, source) is not Renames.NOTHING:
             self._backend.rename(source, target)
             return ""
         return moved_by_copy(self._backend, source, lambda: self._copy(source, target))
 
     def folder(self, source: str, target: str, open_files: Collection[str] = ()) -> Mapping[str, str]:
         """Of files in it that are open: the versions of which their targets are copies, where they are copies."""
-        if self._backend.capabilities.renames is Renames.TREES:
+        if renames_at(self._backend, source) is Renames.TREES:
             self._backend.rename(source, target)
             return {}
         copied = dict.fromkeys(open_files, "")
@@ -62,11 +63,12 @@ class Renamer:
             self._move(source, target, copied)
         return copied
 
-    def require_short(self, source: str, target: str, open_files: Collection[str]) -> None:
-        """What is found to be too long only amid it would leave some of the folder under each of its names."""
+    def require_movable(self, source: str, target: str, open_files: Collection[str]) -> None:
+        """What is found to lie elsewhere, or to be too long, only amid it would leave some under each of the names."""
+        require_renamable(self._backend, source, target)
         can = self._backend.capabilities
         longer = len(os.fsencode(target)) - len(os.fsencode(source))
-        if can.renames is Renames.TREES or can.longest is None or longer <= 0:
+        if renames_at(self._backend, source) is Renames.TREES or can.longest is None or longer <= 0:
             return
         there = (entry.path for entries in self._walk(source) for entry in entries)
         for path in chain(open_files, there):

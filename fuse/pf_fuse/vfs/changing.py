@@ -193,7 +193,7 @@ class Changing:
             raise failure(errno.ENOTDIR, target, "there is something of this name that is no folder")
         with self._lock:
             within = _used_within(node)
-        self._renamer.require_short(source, target, within.values())
+        self._renamer.require_movable(source, target, within.values())
         if there:
             with self._lock:
                 _require_nothing_written_in(self._tree.at(target))
