@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from pf_fuse.threads import started_if_room
+
 _LOOK = 0.1
 """Seconds between two looks whether a later signal has ended a program."""
 _HARMLESS = {
@@ -46,8 +48,8 @@ class Signalled:
         with self._lock:
             self._threads[unique] = thread
             if not self._watched:
-                self._watched = True
-                threading.Thread(target=self._watch, name="fuse-signalled", daemon=True).start()
+                # The thread takes this lock before it looks. The next signal tries again.
+                self._watched = started_if_room("fuse-signalled", self._watch) is not None
 
     def _watch(self) -> None:
         while threads := self._left():
