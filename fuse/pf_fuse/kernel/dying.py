@@ -68,12 +68,13 @@ class Signalled:
 def is_dying(thread: int) -> bool:
     """A signal waits for it that ends it. True if it is not seen from here either: nobody would tell when it is."""
     try:
-        lines = Path(f"/proc/{thread}/status").read_text().splitlines()
+        # Its name is cut off after 15 bytes, maybe amid a character.
+        lines = Path(f"/proc/{thread}/status").read_bytes().splitlines()
     except OSError:
         return True
-    fields = dict(line.split(":", 1) for line in lines)
+    fields = dict(line.partition(b":")[::2] for line in lines)
     pending, shared, blocked, ignored, caught = (
-        int(fields[name], 16) for name in ("SigPnd", "ShdPnd", "SigBlk", "SigIgn", "SigCgt")
+        int(fields[name], 16) for name in (b"SigPnd", b"ShdPnd", b"SigBlk", b"SigIgn", b"SigCgt")
     )
     fatal = (pending | shared) & ~(blocked | ignored | caught)
     return any(fatal >> (number - 1) & 1 for number in set(signal.Signals) - _HARMLESS)
