@@ -181,6 +181,16 @@ def test_a_file_that_was_cut_off_under_its_reader_is_handed_out_to_nobody_else(c
     cache.close(file)
 
 
+def test_use_is_noted_also_after_the_clock_was_set_back(folder: Path) -> None:
+    now = 2_000_000_000 * 10**9
+    cache = PageCache(CacheSettings([str(folder)]), now=lambda: now)
+    filled(cache, KEY, DATA)
+    now -= 86_400 * 10**9
+    cache.close(cache.open(KEY, SIZE))
+    assert stored(folder)[0].stat().st_atime_ns == now
+    cache.end()
+
+
 def test_a_file_of_which_nothing_is_known_is_begun_anew(cache: PageCache, folder: Path) -> None:
     filled(cache, KEY, DATA)
     cache.end()

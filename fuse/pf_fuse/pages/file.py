@@ -178,7 +178,8 @@ class CachedFile:
 
     def touch(self, now: int) -> None:
         """It was used at this time, in nanoseconds since 1970: what was not used for the longest time goes first."""
-        if now - self.touched > TOUCHED:
+        # The clock may have been set back meanwhile.
+        if abs(now - self.touched) > TOUCHED:
             self.touched = now
             if self._stored and self._folder:
                 with self._folder.blamed():
