@@ -167,30 +167,6 @@ def test_a_file_that_was_cut_off_is_begun_anew(cache: PageCache, folder: Path) -
     later.end()
 
 
-def test_a_file_that_was_cut_off_under_its_reader_is_handed_out_to_nobody_else(cache: PageCache) -> None:
-    file = cache.open(KEY, SIZE)
-    assert file.fill(0, DATA)
-    os.truncate(f"/proc/self/fd/{file.fix()}", PAGE)
-    assert file.read(2 * PAGE, 10) is None
-    assert file.fix() == -1
-    assert not file.fill(0, DATA), "somebody may read it without asking: it is not written to under him"
-    cache.close(file)
-    file = cache.open(KEY, SIZE)
-    assert file.fill(0, DATA)
-    assert os.pread(file.fix(), SIZE, 0) == DATA
-    cache.close(file)
-
-
-def test_use_is_noted_also_after_the_clock_was_set_back(folder: Path) -> None:
-    now = 2_000_000_000 * 10**9
-    cache = PageCache(CacheSettings([str(folder)]), now=lambda: now)
-    filled(cache, KEY, DATA)
-    now -= 86_400 * 10**9
-    cache.close(cache.open(KEY, SIZE))
-    assert stored(folder)[0].stat().st_atime_ns == now
-    cache.end()
-
-
 def test_a_file_of_which_nothing_is_known_is_begun_anew(cache: PageCache, folder: Path) -> None:
     filled(cache, KEY, DATA)
     cache.end()
