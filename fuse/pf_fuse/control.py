@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from paddleflow.sockets import address
+from pf_fuse.threads import started, started_if_room
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +53,7 @@ class Control:
             self._socket.bind(short)
         self._path.chmod(0o600)
         self._socket.listen(8)
-        threading.Thread(target=self._serve, name="control", daemon=True).start()
+        started("control", self._serve)
 
     def end(self) -> None:
         self._ended.set()
@@ -75,7 +76,10 @@ class Control:
                 log.warning("nobody can ask about the mount: %s", error.strerror)
                 self._ended.wait(_AGAIN)
                 continue
-            threading.Thread(target=self._speak, args=(caller, places), name="control-answer", daemon=True).start()
+            if not started_if_room("control-answer", self._speak, caller, places):
+                # He is told by the end of what he hears, and others are heard.
+                caller.close()
+                places.release()
 
     def _speak(self, caller: socket.socket, places: threading.BoundedSemaphore) -> None:
         try:

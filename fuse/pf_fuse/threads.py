@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import errno
+import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+
+log = logging.getLogger(__name__)
 
 
 def started(name: str, work: Callable[..., object], *arguments: object) -> threading.Thread:
@@ -20,6 +23,15 @@ def started(name: str, work: Callable[..., object], *arguments: object) -> threa
     except RuntimeError as full:
         raise OSError(errno.EAGAIN, f"no thread can be started here: {name}") from full
     return thread
+
+
+def started_if_room(name: str, work: Callable[..., object], *arguments: object) -> threading.Thread | None:
+    """As `started`, where the work can wait until it is tried again; None if no more can be started now."""
+    try:
+        return started(name, work, *arguments)
+    except OSError as full:
+        log.warning("%s", full.strerror)
+        return None
 
 
 def crew(count: int, name: str) -> ThreadPoolExecutor:

@@ -82,3 +82,18 @@ def test_who_comes_and_says_nothing_is_let_go(holdings: Holdings, tmp_path: Path
     finally:
         held.holder.ended()
         os.close(held.device)
+
+
+def test_a_mount_that_cannot_be_made_anew_for_want_of_files_is_once_there_are_some(holdings: Holdings) -> None:
+    holding = holdings(linux="6.1")
+    client = holding.served(1)
+    (holding.root / "file").write_bytes(b"some")
+    pid = holding.process.pid
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, before[1]))
+    os.kill(client.pid, signal.SIGKILL)
+    holding.says("it cannot be mounted anew so far: [Errno 24]")
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+    assert not holding.served(2).resumed
+    assert (holding.place / "file").read_bytes() == b"some"
+    assert holding.process.poll() is None

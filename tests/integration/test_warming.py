@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import closing
 from pathlib import Path
@@ -16,8 +17,10 @@ from pf_fuse.pages.cache import CacheSettings, PageCache
 from pf_fuse.pages.keys import PAGE, Key
 from pf_fuse.warming.warmer import Warmer
 from support import fuse_mounts
+from support.full_machine import no_more_threads
 from support.mounts import new_mount
 from support.stacks import wait_until
+from support.vfs_site import fails
 
 MIB = 1 << 20
 
@@ -84,6 +87,40 @@ def test_what_cannot_come_is_told_and_the_rest_comes(backend: MemoryBackend, tmp
     done = warmed(backend, small, "d", "nothing").progress()
     assert (done.files_done, done.failed) == (50, 2)
     assert {each.path: "room" in each.why for each in done.failures} == {"d/large": True, "nothing": False}
+
+
+def test_files_that_a_fault_holds_up_are_told_and_the_rest_comes(backend: MemoryBackend, cache: PageCache) -> None:
+    faults = [MemoryError() for _ in range(20)]
+
+    def before(operation: str, _: str) -> None:
+        if operation == "fetch" and faults:
+            raise faults.pop()
+
+    backend.before = before
+    done = warmed(backend, cache, "d").progress()
+    assert (done.files, done.files_done, done.failed) == (51, 31, 20)
+    assert {each.why for each in done.failures} == {"a fault of this program, please report it: MemoryError()"}
+
+
+@pytest.mark.parametrize("operation", ["walk", "stat"])
+def test_a_fault_of_who_lists_files_is_told(backend: MemoryBackend, cache: PageCache, operation: str) -> None:
+    def before(asked: str, _: str) -> None:
+        if asked == operation:
+            raise MemoryError
+
+    backend.before = before
+    done = warmed(backend, cache, "d").progress()
+    assert [each.why for each in done.failures] == ["gave up: a fault of this program, please report it: MemoryError()"]
+
+
+def test_it_is_refused_where_no_thread_can_be_begun(
+    backend: MemoryBackend, cache: PageCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warmer = Warmer(backend, cache)
+    with no_more_threads(monkeypatch), fails(errno.EAGAIN):
+        warmer.begin(["d"])
+    warmer.stop()
+    assert warmed(backend, cache, "d").progress().files_done == 51
 
 
 def test_stopped_amid_a_file_leaves_it_to_the_next(backend: MemoryBackend, cache: PageCache) -> None:

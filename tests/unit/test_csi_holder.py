@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import threading
@@ -15,15 +16,18 @@ from typing import Any
 import pytest
 
 from paddleflow.sockets import listening
+from pf_csi.held import State
 from pf_csi.holder import reaping, server
 from pf_csi.holder.app import until_asked
 from pf_csi.holder.keepers import Keeper
-from pf_csi.holder.lanes import Lanes
+from pf_csi.holder.lanes import MOST, Lanes
 from pf_csi.holder.places import KeyFolder
 from pf_csi.holder.server import HolderServer
 from pf_csi.holder.supervisor import Patience, Supervisor
 from pf_kit.lifecycle import Stop
 from support.csi_parts import NoClients
+from support.full_machine import no_more_threads
+from support.vfs_site import fails
 from support.waiting import until
 
 TIMES = 20
@@ -130,6 +134,80 @@ async def test_a_mount_that_was_left_is_cleared_away_once_its_client_has_ended()
         clients.uploads = False
         await until(lambda: not supervisor.held())
         assert clients.cleared_while_it_uploads == [False]
+    finally:
+        supervisor.close()
+
+
+class Plain(NoClients):
+    """One mount may be begun and ended."""
+
+    def __init__(self) -> None:
+        self.ended = os.eventfd(0)
+        self.faults: list[Exception] = []
+        """Of looks whether somebody lives who serves it."""
+
+    def known(self) -> Mapping[str, Mapping[str, Any]]:
+        return {}
+
+    def take_up(self, key: str) -> None:
+        return None
+
+    def begin(self, key: str, told: Mapping[str, Any]) -> Keeper:
+        return Keeper(0, self.ended)
+
+    def answers(self, key: str) -> bool:
+        return True
+
+    def leave(self, key: str) -> None:
+        return None
+
+    def unmount(self, key: str) -> None:
+        os.eventfd_write(self.ended, 1)
+
+    def end(self, key: str, waited: float) -> None:
+        return None
+
+    def is_taken(self, key: str) -> bool:
+        if self.faults:
+            raise self.faults.pop()
+        return False
+
+    def clear(self, key: str) -> bool:
+        return True
+
+
+async def test_who_cannot_begin_a_thread_takes_no_place_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    lanes = Lanes()
+    with no_more_threads(monkeypatch):
+        for _ in range(MOST + 1):
+            with fails(errno.EAGAIN):
+                await lanes.run("key", int)
+    async with asyncio.timeout(10):
+        assert await lanes.run("key", int) == 0
+
+
+async def test_a_mount_that_cannot_be_begun_for_want_of_a_thread_can_be_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    supervisor = Supervisor(Plain(), lambda key: "/" + key, Lanes(), Patience())
+    try:
+        with no_more_threads(monkeypatch):
+            failed = await supervisor.hold("key", {})
+        assert failed.state is State.FAILED
+        assert "no thread can be started" in failed.text
+        assert (await supervisor.hold("key", {})).state is State.READY
+    finally:
+        await supervisor.release("key")
+        supervisor.close()
+
+
+@pytest.mark.parametrize("fault", [OSError(errno.EAGAIN, "no thread"), RuntimeError("unforeseen")])
+async def test_a_mount_whose_end_failed_is_ended_again(fault: Exception) -> None:
+    clients = Plain()
+    supervisor = Supervisor(clients, lambda key: "/" + key, Lanes(), Patience())
+    try:
+        await supervisor.hold("key", {})
+        clients.faults.append(fault)
+        assert await supervisor.release("key") is None
+        assert supervisor.held() == {}
     finally:
         supervisor.close()
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pf_fuse.fetching import memory as fetching_memory
 from pf_fuse.fetching.memory import ALIGNED, Block, Memory, aligned_at
 from pf_fuse.pages.keys import PAGE, Extent
 
@@ -33,6 +35,22 @@ def test_buffers_are_used_again_once_nobody_looks_at_them() -> None:
     del view
     assert memory.take(BLOCK, urgent=True) is buffer
     assert len(buffer) == BLOCK + ALIGNED
+
+
+@pytest.mark.parametrize("size", [PAGE, BLOCK])
+def test_memory_that_the_machine_does_not_have_is_not_used(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = Memory(2 * BLOCK, BLOCK)
+
+    def refuse(_: int) -> bytearray:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fetching_memory, "bytearray", refuse, raising=False)
+        for _ in range(3):
+            with pytest.raises(MemoryError):
+                memory.take(size, urgent=True)
+    assert memory.used == 0
+    assert memory.take(size, urgent=True) is not None
 
 
 def test_blocks_begin_where_disks_want_them() -> None:

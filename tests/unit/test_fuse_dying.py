@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from pf_fuse.kernel.dying import is_dying
+from support.waiting import wait_until
 
 # Its signals wait, as those of a program do that waits for the kernel.
 BLOCKED = "import signal, sys; signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM}); print(flush=True); input()"
@@ -32,6 +35,17 @@ def test_who_has_no_signal_lives(program: subprocess.Popen[bytes]) -> None:
 def test_who_does_not_want_a_signal_now_lives(program: subprocess.Popen[bytes]) -> None:
     program.send_signal(signal.SIGTERM)
     assert not is_dying(program.pid)
+
+
+def test_the_name_of_a_program_may_end_amid_a_character(tmp_path: Path) -> None:
+    named = tmp_path / "daten-zerlegerün"
+    shutil.copy("/bin/sleep", named)
+    with subprocess.Popen([named, "60"]) as program:
+        try:
+            wait_until(lambda: b"\xc3\n" in Path(f"/proc/{program.pid}/status").read_bytes())
+            assert not is_dying(program.pid)
+        finally:
+            program.kill()
 
 
 def test_who_is_killed_amid_a_stop_is_gone_or_dying(program: subprocess.Popen[bytes]) -> None:

@@ -26,6 +26,7 @@ from pf_fuse.pages.cache import PageCache
 from pf_fuse.pages.file import CachedFile
 from pf_fuse.pages.keys import Key
 from pf_fuse.porters.team import Listening, Team
+from pf_fuse.threads import started, started_if_room
 
 CHECKED_AT_ONCE = 4 * 1024 * 1024
 """Larger files are checked by a worker before they are handed out, so that nobody waits for it."""
@@ -231,13 +232,13 @@ class Fetcher:
                     self._common.turns.later(expected)
 
     def _hire(self) -> None:
-        """Another worker, if there may be more. The caller holds the lock."""
+        """Another worker, if there may be more; OSError if there is none. The caller holds the lock."""
         # One that met a fault has ended.
         self._workers = [worker for worker in self._workers if worker.is_alive()]
         if len(self._workers) < self._common.settings.at_once:
-            worker = threading.Thread(target=self._work.run, name="pf-fetch", daemon=True)
-            self._workers.append(worker)
-            worker.start()
+            begin = started_if_room if self._workers else started
+            worker = begin("pf-fetch", self._work.run)
+            self._workers += [worker] if worker else []
 
     def _hold(self, entry: Entry, opens: int = 0) -> Reading:
         common = self._common

@@ -57,17 +57,21 @@ class Memory:
         """Of blocks that are gone, which somebody still looks at."""
 
     def take(self, size: int, *, urgent: bool) -> bytearray | None:
-        """A buffer; None if there is none just now. What nobody waits for takes nothing that was not read yet."""
+        """A buffer; None if there is none just now. What nobody waits for takes nothing that was not read yet.
+
+        Where the machine has no memory either, this fails before anything is reckoned as used.
+        """
         if size <= self._block // 2:
-            size += ALIGNED
-            return bytearray(size) if self.claim(size, urgent=urgent) else None
+            small = bytearray(size + ALIGNED)
+            return small if self.claim(len(small), urgent=urgent) else None
         if self.used >= self.most // 2:
             self._forget_kept()
         while not (self._free or self._regain()):
             if self.used + self._block <= self.most:
+                made = bytearray(self._block + ALIGNED)
                 self.used += self._block
                 self.peak = max(self.peak, self.used)
-                return bytearray(self._block + ALIGNED)
+                return made
             if not self._forget(urgent=urgent):
                 return None
         return self._free.pop()

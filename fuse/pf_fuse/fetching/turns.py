@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
 from pf_backends.entries import Entry
@@ -28,7 +29,7 @@ class Turns:
         """There was no memory for what nobody waits for: it is not begun until there is."""
         self.ended = False
         self._hire = hire
-        """Begins another worker, if there may be more."""
+        """Begins another worker, if there may be more; OSError if there is none, and none can begin."""
         self._idle = 0
         """Workers that wait."""
         self._changed = threading.Condition(lock)
@@ -41,7 +42,7 @@ class Turns:
         return len(self._wanted) + len(self._ahead) + len(self._later)
 
     def want(self, fetch: Fetch) -> None:
-        """Somebody waits for it. It may be here already, and come up twice."""
+        """Somebody waits for it. It may be here already, and come up twice. OSError if nobody can serve it."""
         self._wanted.append(fetch)
         self._call(1)
 
@@ -49,7 +50,7 @@ class Turns:
         """Nobody waits for it so far."""
         self.ahead_bytes += fetch.extent.size
         self._ahead.append(fetch)
-        self._call(1)
+        self._call_if_room(1)
 
     def put_back(self, fetch: Fetch) -> None:
         """There is no memory for it, and nobody waits for it."""
@@ -73,7 +74,7 @@ class Turns:
     def later(self, turns: Sequence[Entry | Reading]) -> None:
         """Files that may be opened soon, and such as are to be checked: when nobody waits for anything."""
         self._later.extend(turns)
-        self._call(len(turns))
+        self._call_if_room(len(turns))
 
     def next(self) -> Turn | None:
         for turns in (self._wanted, self._ahead):
@@ -99,6 +100,11 @@ class Turns:
         self._changed.notify(count)
         if self.waiting > self._idle:
             self._hire()
+
+    def _call_if_room(self, count: int) -> None:
+        """As nobody waits, it may come up when the next worker begins."""
+        with suppress(OSError):
+            self._call(count)
 
     def end(self) -> None:
         """Nobody is served any more."""

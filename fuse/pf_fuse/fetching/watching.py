@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from pf_backends.errors import unreachable
 from pf_fuse.fetching.fetches import Wait
+from pf_fuse.threads import started_if_room
 
 EVERY = 1.0
 """Seconds between two looks, as long as somebody waits."""
@@ -31,8 +32,8 @@ class Watch:
         """The caller holds the lock."""
         self._waits.append(wait)
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="pf-fetch-watch", daemon=True)
-            self._thread.start()
+            # Whoever brings the bytes gives them all the same; the next one who waits tries again.
+            self._thread = started_if_room("pf-fetch-watch", self._run)
         elif len(self._waits) == 1:
             self._changed.notify()
 

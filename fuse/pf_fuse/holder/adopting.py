@@ -6,12 +6,14 @@ A client that has lost its holder goes on serving and looks for the next one, to
 from __future__ import annotations
 
 import logging
+import os
 import select
 import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pf_fuse.holder.descriptors import NONE, closed
 from pf_fuse.holder.messages import VERSION, Adopt, Misunderstood, receive
 from pf_fuse.kernel.features import Agreement, Feature
 
@@ -46,17 +48,38 @@ def adopt(listener: socket.socket, patience: float) -> Adopted | None:
 
 
 def _adopted(client: socket.socket, deadline: float) -> Adopted | None:
-    client.settimeout(min(_SPEAKS_WITHIN, max(0.01, deadline - time.monotonic())))
+    device: int | None = None
     try:
-        message, device = receive(client)
+        message, device = _heard(client, deadline)
+        registered = _registered(message, client, deadline)
     except (TimeoutError, Misunderstood):
+        closed(NONE if device is None else device)
+        return None
+    if device is None:
         return None
     client.settimeout(None)
-    if not isinstance(message, Adopt) or device is None:
-        return None
     agreement = Agreement(message.minor, Feature(message.features), message.largest)
-    registered = {(disk, file): backing for disk, file, backing in message.registered}
     log.info("a mount goes on with %d registered files", len(registered))
     if message.version != VERSION:
         log.info("its client is of version %s, and this is %s", message.version or "unknown", VERSION)
     return Adopted(device, agreement, message.kept, registered, client)
+
+
+def _registered(first: Adopt, client: socket.socket, deadline: float) -> dict[tuple[int, int], int]:
+    """With those of the packets that follow."""
+    found, message = dict[tuple[int, int], int](), first
+    while True:
+        found |= {(disk, file): backing for disk, file, backing in message.registered}
+        if not message.more:
+            return found
+        message, _ = _heard(client, deadline)
+
+
+def _heard(client: socket.socket, deadline: float) -> tuple[Adopt, int | None]:
+    client.settimeout(min(_SPEAKS_WITHIN, max(0.01, deadline - time.monotonic())))
+    message, descriptor = receive(client)
+    if isinstance(message, Adopt):
+        return message, descriptor
+    if descriptor is not None:
+        os.close(descriptor)
+    raise Misunderstood("whoever comes has no mount")

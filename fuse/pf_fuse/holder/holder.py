@@ -15,9 +15,10 @@ from functools import partial
 from pathlib import Path
 
 from paddleflow.mountinfo import KIND, read_mounts
-from paddleflow.sockets import address, peer_of
+from paddleflow.sockets import peer_of
 from pf_fuse.holder.adopting import adopt
 from pf_fuse.holder.children import Begin, Child
+from pf_fuse.holder.descriptors import Spare, closed, listen
 from pf_fuse.holder.messages import (
     KEPT,
     VERSION,
@@ -45,12 +46,12 @@ from pf_fuse.kernel.mounting import begin_mount, close_mount
 
 log = logging.getLogger(__name__)
 
-WAITING = 4
-"""Clients that may come while one serves."""
 LOOK = 5.0
 """Seconds between two looks whether there is still a mount."""
 PATIENCE = 2.0
 """Seconds in which a client ends."""
+AGAIN = 1.0
+"""Seconds between two trials of what fails for a while, as when too many files are open."""
 
 
 class Holder:
@@ -68,8 +69,11 @@ class Holder:
         self._newcomers = Newcomers(settings.listens)
         self._next: socket.socket | None = None
         """Who serves as soon as the client is gone."""
-        self._spare = _spare()
-        """For whoever comes when no more files can be open."""
+        self._spare = Spare()
+        self._anew: float | None = None
+        """When the mount is to be made anew, by `time.monotonic`; there is no device until that is done."""
+        self._taken_away = False
+        """The mount that is to be made anew is not in its place any more."""
         self._kept = ""
         self._served = False
         """Some client has served this mount."""
@@ -89,6 +93,7 @@ class Holder:
         self._wake_on_signals()
         try:
             while not self._ended:
+                self._mount_if_due()
                 self._start_child()
                 for key, _ in self._selector.select(self._pause()):
                     key.data()
@@ -121,13 +126,37 @@ class Holder:
         self._device, self._agreement = begin_mount(settings.path, settings.options(), wanted, newest)
         self._files = RegisteredFiles(OwnRegistry(self._device), {})
 
-    def _mount_anew(self) -> None:
+    def _break_off(self) -> None:
         """What was asked and not answered would never be: all get an error, and the next client a new mount."""
         log.warning("this kernel cannot ask again what the client did not answer; mounting anew")
-        os.close(self._device)
-        close_mount(self._settings.path, detach=True)
-        self._mount()
+        self._device = closed(self._device)
         self._served, self._kept = False, ""
+        self._anew, self._taken_away = time.monotonic(), False
+
+    def _mount_if_due(self) -> None:
+        """Clients wait until there is a mount again: without whoever keeps it there would never be one."""
+        if self._anew is None or self._anew > time.monotonic() or self._ending:
+            return
+        try:
+            self._mount_anew()
+        except OSError as failure:
+            log.warning("it cannot be mounted anew so far: %s", failure)
+            self._anew = time.monotonic() + AGAIN
+            return
+        self._anew = None
+        if not self._ended:
+            self._welcome_next()
+
+    def _mount_anew(self) -> None:
+        there = read_mounts().top(str(self._settings.path))
+        if there is not None and there.kind == KIND:
+            close_mount(self._settings.path, detach=True)
+            self._taken_away = True
+        if self._taken_away:
+            self._mount()
+        else:
+            # Somebody else has unmounted it.
+            self._ended = True
 
     def _end(self) -> None:
         """Whoever uses the mount may go on; there is nobody new. A second time it ends at once."""
@@ -142,8 +171,8 @@ class Holder:
             self._ended = True
 
     def _close(self) -> None:
-        os.close(self._device)
-        os.close(self._spare)
+        self._device = closed(self._device)
+        self._spare.close()
         self._child.stop(PATIENCE)
         for one in (self._client, self._next, self._listener):
             if one is not None:
@@ -162,7 +191,9 @@ class Holder:
             client, _ = self._listener.accept()
         except OSError as failure:
             log.warning("a client is turned away: %s", failure.strerror)
-            self._turn_away()
+            if not self._spare.turn_away(self._listener):
+                # Who waits is not to be looked for all the time.
+                time.sleep(AGAIN)
             return
         user = peer_of(client).user
         if user in {0, os.geteuid(), self._settings.user}:
@@ -171,15 +202,6 @@ class Holder:
         else:
             log.warning("a client of user %d is turned away", user)
             client.close()
-
-    def _turn_away(self) -> None:
-        """Who waits and cannot come in is let go: it tries again, and nobody has to look for it all the time."""
-        os.close(self._spare)
-        self._listener.setblocking(False)
-        with suppress(OSError):
-            self._listener.accept()[0].close()
-        self._listener.setblocking(True)
-        self._spare = _spare()
 
     def _hear_first(self, client: socket.socket) -> None:
         """Whoever comes with a mount serves another one than this, which was detached from its place."""
@@ -190,10 +212,14 @@ class Holder:
             os.close(descriptor)
         if not isinstance(message, Come) or self._next is not None:
             client.close()
-        elif self._client is None:
+        elif self._client is None and self._anew is None:
             self._welcome(client)
         else:
             self._next = client
+            self._ask_to_yield()
+
+    def _ask_to_yield(self) -> None:
+        if self._client is not None:
             with suppress(OSError):
                 send(self._client, Yield())
 
@@ -263,8 +289,12 @@ class Holder:
         if self._ending:
             self._ended = True
             return
-        if Feature.RESEND not in self._agreement.features:
-            self._mount_anew()
+        if Feature.RESEND in self._agreement.features:
+            self._welcome_next()
+        else:
+            self._break_off()
+
+    def _welcome_next(self) -> None:
         if self._next is not None:
             client, self._next = self._next, None
             self._welcome(client)
@@ -286,17 +316,19 @@ class Holder:
             self._next.close()
         self._woken[1].close()
         self._selector.close()
-        os.close(self._spare)
-        os.close(self._device)
+        self._spare.close()
+        closed(self._device)
 
     def _pause(self) -> float | None:
         """A client says when the mount is gone; without one somebody has to look."""
-        due = self._child.due
+        due = self._child.due if self._anew is None else self._anew
         pauses = [self._newcomers.pause, None if due is None else max(0.0, due - time.monotonic())]
         pauses += [LOOK] if due is not None or self._client is None else []
         return min((each for each in pauses if each is not None), default=None)
 
     def _look(self) -> None:
+        if self._anew is not None:
+            return
         try:
             gone = self._client is None and read_mounts().top(str(self._settings.path)) is None
         except OSError as failure:
@@ -306,7 +338,7 @@ class Holder:
 
     def _start_child(self) -> None:
         due = self._child.due
-        if self._ending:
+        if self._ending or self._anew is not None:
             return
         if due is not None and due <= time.monotonic():
             self._child.start()
@@ -325,24 +357,3 @@ class Holder:
         self._child.reap()
         if numbers - {signal.SIGCHLD}:
             self._end()
-
-
-def listen(path: str, user: int | None) -> socket.socket:
-    """A socket for root, oneself and this user."""
-    Path(path).unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    before = os.umask(0o177)
-    try:
-        with address(Path(path)) as short:
-            listener.bind(short)
-    finally:
-        os.umask(before)
-    if user is not None:
-        # The folder may be this user's, who might have put something else there.
-        os.chown(path, user, -1, follow_symlinks=False)
-    listener.listen(WAITING)
-    return listener
-
-
-def _spare() -> int:
-    return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)

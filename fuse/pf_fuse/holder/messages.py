@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+from array import array
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -62,6 +63,8 @@ class Adopt:
     """Files that the kernel reads by itself: the device and the number of each on its disk, and what it is known by."""
     version: str = ""
     """Of the client's program."""
+    more: int = 0
+    """Packets of this kind that follow, with more files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +122,11 @@ class Misunderstood(ValueError):
     """The other end says what nobody understands; it may be of another version."""
 
 
-def send(peer: socket.socket, message: Message, descriptor: int | None = None) -> None:
+def send(peer: socket.socket, message: Message, descriptor: int | None = None, flags: int = 0) -> None:
     packet = json.dumps([type(message).__name__, asdict(message)]).encode()
-    socket.send_fds(peer, [packet], [] if descriptor is None else [descriptor])
+    # `socket.send_fds` leaves out the flags.
+    beside = [] if descriptor is None else [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", [descriptor]))]
+    peer.sendmsg([packet], beside, flags)
 
 
 def receive(peer: socket.socket) -> tuple[Message | None, int | None]:

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from pf_fuse.threads import started_if_room
+
 _LOOK = 0.1
 """Seconds between two looks whether a later signal has ended a program."""
 _HARMLESS = {
@@ -46,8 +48,8 @@ class Signalled:
         with self._lock:
             self._threads[unique] = thread
             if not self._watched:
-                self._watched = True
-                threading.Thread(target=self._watch, name="fuse-signalled", daemon=True).start()
+                # The thread takes this lock before it looks. The next signal tries again.
+                self._watched = started_if_room("fuse-signalled", self._watch) is not None
 
     def _watch(self) -> None:
         while threads := self._left():
@@ -66,12 +68,13 @@ class Signalled:
 def is_dying(thread: int) -> bool:
     """A signal waits for it that ends it. True if it is not seen from here either: nobody would tell when it is."""
     try:
-        lines = Path(f"/proc/{thread}/status").read_text().splitlines()
+        # Its name is cut off after 15 bytes, maybe amid a character.
+        lines = Path(f"/proc/{thread}/status").read_bytes().splitlines()
     except OSError:
         return True
-    fields = dict(line.split(":", 1) for line in lines)
+    fields = dict(line.partition(b":")[::2] for line in lines)
     pending, shared, blocked, ignored, caught = (
-        int(fields[name], 16) for name in ("SigPnd", "ShdPnd", "SigBlk", "SigIgn", "SigCgt")
+        int(fields[name], 16) for name in (b"SigPnd", b"ShdPnd", b"SigBlk", b"SigIgn", b"SigCgt")
     )
     fatal = (pending | shared) & ~(blocked | ignored | caught)
     return any(fatal >> (number - 1) & 1 for number in set(signal.Signals) - _HARMLESS)

@@ -137,9 +137,9 @@ def read_further(place: str, kilobytes: int) -> None:
 
     It needs the rights of root and a writable /sys; without them requests are of 128 KiB.
     """
-    mount = read_mounts().top(place)
-    if mount is not None:
-        with suppress(OSError):
+    with suppress(OSError):
+        mount = read_mounts().top(place)
+        if mount is not None:
             Path(f"/sys/class/bdi/{mount.device}/read_ahead_kb").write_text(str(kilobytes))
 
 

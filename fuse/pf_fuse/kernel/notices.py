@@ -13,6 +13,7 @@ import threading
 from queue import SimpleQueue
 
 from pf_fuse.kernel.wire import EXPIRE_ONLY, INVALIDATE_NAME_OUT, INVALIDATE_NODE_OUT, REPLY, Notice
+from pf_fuse.threads import started_if_room
 
 log = logging.getLogger(__name__)
 
@@ -77,8 +78,8 @@ class Notices:
     def _begin(self) -> None:
         with self._begun:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="fuse-notices", daemon=True)
-                self._thread.start()
+                # What is to be told stays in the queue, for the next one who tells something.
+                self._thread = started_if_room("fuse-notices", self._run)
 
     def _run(self) -> None:
         while (notice := self._queue.get()) is not None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import re
 import socket
-import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 
 from pf_fuse.metrics.exposition import CONTENT
+from pf_fuse.threads import started
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ def listen(address: tuple[str, int]) -> socket.socket:
 
 def serve(listening: socket.socket, metrics: Callable[[], str]) -> None:
     """Answers one after the other, until the process ends."""
-    threading.Thread(target=_serve, args=(listening, metrics), name="metrics", daemon=True).start()
+    started("metrics", _serve, listening, metrics)
 
 
 def _serve(listening: socket.socket, metrics: Callable[[], str]) -> None:
@@ -52,10 +52,18 @@ def _serve(listening: socket.socket, metrics: Callable[[], str]) -> None:
             log.warning("nobody can ask for metrics: %s", error.strerror)
             time.sleep(_AGAIN)
             continue
-        # Whoever does not ask properly, or leaves early, gets nothing.
-        with caller, suppress(OSError):
-            caller.settimeout(_PATIENCE)
-            caller.sendall(_answer(_head(caller), metrics))
+        try:
+            _speak(caller, metrics)
+        except Exception:
+            # One answer fails, and the next one may not.
+            log.exception("the metrics cannot be told")
+
+
+def _speak(caller: socket.socket, metrics: Callable[[], str]) -> None:
+    # Whoever does not ask properly, or leaves early, gets nothing.
+    with caller, suppress(OSError):
+        caller.settimeout(_PATIENCE)
+        caller.sendall(_answer(_head(caller), metrics))
 
 
 def _head(caller: socket.socket) -> bytes:

@@ -68,6 +68,7 @@ class CachedFile:
         self._there = bytearray(pages_of(size))
         self._checked = bytearray(pages_of(size))
         self._fixed = False
+        """Somebody reads it without asking: nothing is written to it."""
         self._bad = 0
         self._folder = folder
         self._stored: Stored | None = None
@@ -152,9 +153,11 @@ class CachedFile:
         """A descriptor for whoever reads it without asking: all of it is there, was checked, and is never written to
         again. -1 if that cannot be had at once.
         """
-        if not self._fixed:
-            self._fixed = self.checked and not self.filling
-        return self.fd if self._fixed else UNSET
+        # What was handed out before may have been found damaged since.
+        if not self.checked or self.filling:
+            return UNSET
+        self._fixed = True
+        return self.fd
 
     def recall(self) -> None:
         """Has the kernel read what was written past its memory, while much of that lies idle.
@@ -175,7 +178,8 @@ class CachedFile:
 
     def touch(self, now: int) -> None:
         """It was used at this time, in nanoseconds since 1970: what was not used for the longest time goes first."""
-        if now - self.touched > TOUCHED:
+        # The clock may have been set back meanwhile.
+        if abs(now - self.touched) > TOUCHED:
             self.touched = now
             if self._stored and self._folder:
                 with self._folder.blamed():

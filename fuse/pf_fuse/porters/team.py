@@ -28,6 +28,7 @@ from pf_fuse.pages.cache import PageCache, Wish
 from pf_fuse.pages.keys import Key
 from pf_fuse.porters.messages import LARGEST, PACKET, Report, found, order, packet, report_of
 from pf_fuse.settings import CarrySettings
+from pf_fuse.threads import started_if_room
 
 _COMMAND = (sys.executable, "-m", "pf_fuse", "carry")
 _IDLE = 30.0
@@ -188,8 +189,11 @@ class Team:
 
     def _begin(self) -> None:
         if self._listening and time.monotonic() >= self._not_before:
-            self._beginning += 1
-            threading.Thread(target=self._run, name="porter", daemon=True).start()
+            # Whoever calls holds the lock, which it takes when it is over.
+            if started_if_room("porter", self._run):
+                self._beginning += 1
+            else:
+                self._not_before = time.monotonic() + _AGAIN
 
     def _ordered(self, carried: Carried, most: int) -> Coming | None:
         porter = self._chosen(most)

@@ -6,8 +6,9 @@ the cache is not fetched again: whoever begins anew after a break goes on where 
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from copy import copy
 from queue import Empty, Queue
 
@@ -16,9 +17,12 @@ from pf_backends.port import Backend
 from pf_fuse.fetching.working import fetch_part, fetch_whole
 from pf_fuse.pages.cache import PageCache
 from pf_fuse.pages.keys import Key
+from pf_fuse.threads import started, started_if_room
 from pf_fuse.warming.finding import files_at
 from pf_fuse.warming.pieces import Piece, Wanted, new_buffer, pieces_of
 from pf_fuse.warming.progress import Progress
+
+log = logging.getLogger(__name__)
 
 _FOUND = 20_000
 """Files that were found and not looked at: listing goes no further ahead."""
@@ -47,12 +51,15 @@ class Warmer:
         self._threads: list[threading.Thread] = []
 
     def begin(self, paths: Sequence[str]) -> None:
-        """Returns at once."""
-        lister = threading.Thread(target=self._list, args=(paths,), name="warm-list", daemon=True)
-        workers = [threading.Thread(target=self._work, name="warm", daemon=True) for _ in range(self._at_once)]
-        self._threads = [lister, *workers]
-        for thread in self._threads:
-            thread.start()
+        """Returns at once. OSError where nobody can do it; where fewer can than are wanted, they do it all."""
+        self._threads = [started("warm-list", self._told, self._list, paths)]
+        try:
+            self._threads.append(started("warm", self._told, self._work))
+        except OSError:
+            self.stop()
+            raise
+        others = (started_if_room("warm", self._told, self._work) for _ in range(1, self._at_once))
+        self._threads += filter(None, others)
 
     def progress(self) -> Progress:
         """How far it is by now."""
@@ -73,6 +80,16 @@ class Warmer:
         for thread in self._threads:
             thread.join()
         self._pieces.close()
+
+    def _told(self, work: Callable[..., None], *arguments: object) -> None:
+        """Has a thread do it. What nobody has foreseen ends all of it, and is told as a failure."""
+        try:
+            work(*arguments)
+        except Exception as fault:
+            log.exception("nothing more is warmed")
+            with self._lock:
+                self._progress.fail("", f"gave up: {_fault(fault)}")
+            self._stopped.set()
 
     def _list(self, paths: Sequence[str]) -> None:
         try:
@@ -151,6 +168,9 @@ class Warmer:
                 self._fetch(piece, buffer)
             except OSError as error:
                 piece.wanted.error = str(error.strerror or error)
+            except Exception as fault:
+                log.exception("a file is not warmed")
+                piece.wanted.error = _fault(fault)
             self._landed(piece.wanted)
 
     def _fetch(self, piece: Piece, buffer: memoryview) -> None:
@@ -198,3 +218,7 @@ class Warmer:
     def _fail(self, path: str, error: OSError) -> None:
         with self._lock:
             self._progress.fail(error.filename or path, str(error.strerror or error))
+
+
+def _fault(fault: Exception) -> str:
+    return f"a fault of this program, please report it: {fault!r}"

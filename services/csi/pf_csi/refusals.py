@@ -47,6 +47,7 @@ _BY_NUMBER = {
     errno.EBUSY: Why.PENDING,
     errno.ENOSPC: Why.FULL,
     errno.EDQUOT: Why.FULL,
+    errno.EAGAIN: Why.FULL,
     errno.EMFILE: Why.FULL,
     errno.ENFILE: Why.FULL,
     errno.ENOTSUP: Why.UNREADY,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -28,7 +29,7 @@ class Lanes:
         self._lanes: dict[str, _Lane] = {}
 
     async def run(self, key: str, work: Callable[[], T]) -> T:
-        """What the work gives. Who stops waiting does not stop it."""
+        """What the work gives; OSError also where it cannot be begun. Who stops waiting does not stop it."""
         lane = self._lanes.setdefault(key, _Lane())
         lane.users += 1
         try:
@@ -36,7 +37,12 @@ class Lanes:
         except asyncio.CancelledError:
             self._leave(key, lane)
             raise
-        doing = asyncio.wrap_future(apart(work))
+        try:
+            doing = asyncio.wrap_future(apart(work))
+        except OSError:
+            lane.places.release()
+            self._leave(key, lane)
+            raise
         doing.add_done_callback(lambda done: self._over(key, lane, done))
         return await asyncio.shield(doing)
 
@@ -54,7 +60,7 @@ class Lanes:
 
 
 def apart(work: Callable[[], T]) -> Future[T]:
-    """By a thread that nobody waits for when the process ends."""
+    """By a thread that nobody waits for when the process ends. OSError (EAGAIN) where none can be started."""
     done: Future[T] = Future()
     done.set_running_or_notify_cancel()
 
@@ -66,5 +72,8 @@ def apart(work: Callable[[], T]) -> Future[T]:
         else:
             done.set_result(found)
 
-    Thread(target=run, name="apart", daemon=True).start()
+    try:
+        Thread(target=run, name="apart", daemon=True).start()
+    except RuntimeError as full:
+        raise OSError(errno.EAGAIN, "no thread can be started on this node; too many tasks are under way") from full
     return done

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from typing import Any, TypeVar
 
 from pf_csi.held import Held, State
@@ -23,7 +24,7 @@ _PAUSES = (0.0, 0.5, 1.0, 2.0, 5.0)
 """Seconds before a mount is begun again, by how often that has failed."""
 _LOOK = 1.0
 _AGAIN = (1.0, 2.0, 5.0, 15.0, 60.0)
-"""Seconds before what is left is uploaded again."""
+"""Seconds before what is left is uploaded again, or what failed is."""
 _SOON = 0.1
 
 
@@ -89,12 +90,12 @@ class Supervisor:
             self._watch(key, mount, served)
         if left is not None:
             mount.state = State.ENDING
-            self._run(mount, self._end(key, mount, None))
+            self._run(key, mount, partial(self._end, key, mount, None))
         elif served is not None:
             await self._set(mount, State.READY)
         elif told is not None:
             mount.state = State.BEGINNING
-            self._run(mount, self._begin(key, mount, failures=1))
+            self._run(key, mount, partial(self._begin, key, mount, failures=1))
 
     async def hold(self, key: str, told: Mapping[str, Any]) -> Held:
         """Has it mounted, and waits a while."""
@@ -108,7 +109,7 @@ class Supervisor:
         if mount.state in {State.FAILED, State.LOST}:
             mount.told = told
             mount.state = State.BEGINNING
-            self._run(mount, self._begin(key, mount))
+            self._run(key, mount, partial(self._begin, key, mount))
         await self._until(lambda: mount.state is not State.BEGINNING, self._patience.ready)
         await self._check_answers(key, mount)
         return self._shown(key, mount)
@@ -138,7 +139,7 @@ class Supervisor:
             return None
         if mount.state is not State.ENDING:
             await self._set(mount, State.ENDING)
-            self._run(mount, self._end(key, mount, mount.task))
+            self._run(key, mount, partial(self._end, key, mount, mount.task))
         await self._until(lambda: self._mounts.get(key) is not mount, self._patience.uploaded)
         return self._shown(key, mount) if self._mounts.get(key) is mount else None
 
@@ -246,7 +247,7 @@ class Supervisor:
             logger.warning("a mount has lost who keeps it", extra={"key": key})
             mount.state = State.BEGINNING
             mount.generation = max(1, mount.generation)
-            self._run(mount, self._begin(key, mount))
+            self._run(key, mount, partial(self._begin, key, mount))
 
     def _unwatch(self, mount: _Mount) -> None:
         if mount.served is not None:
@@ -346,8 +347,23 @@ class Supervisor:
         mount = self._mounts.get(key)
         return mount is not None and mount.state is State.ENDING and not mount.idle
 
-    def _run(self, mount: _Mount, work: Coroutine[Any, Any, None]) -> None:
-        mount.task = asyncio.ensure_future(work)
+    def _run(self, key: str, mount: _Mount, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        mount.task = asyncio.ensure_future(self._until_done(key, mount, work))
+
+    async def _until_done(self, key: str, mount: _Mount, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Whatever fails is tried again: nobody else does, and the mount would begin or end for ever."""
+        for failures in count():
+            try:
+                await work()
+            except Exception as fault:
+                logger.exception("nothing comes of a mount so far; trying again", extra={"key": key})
+                # What it said may hold a secret.
+                why = f"{mount.state} has failed, and is tried again; the log of pf-csi holder says why"
+                mount.refusal = Refusal(Why.PENDING, f"{why} ({type(fault).__name__})")
+            else:
+                return
+            await self._tell()
+            await asyncio.sleep(_AGAIN[min(failures, len(_AGAIN) - 1)])
 
     async def _apart(self, key: str, work: Callable[[], T]) -> T:
         return await self._lanes.run(key, work)
