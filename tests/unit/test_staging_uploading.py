@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -53,6 +54,18 @@ def test_what_was_never_written_of_a_file_is_zeros(
     filled(descriptor, size)
     assert uploader.send("f", descriptor, size, Facts(), Condition()).entry.size == size
     assert bytes(backend.fetch("f", limit=size)[1]) == bytes(size - 3) + b"end"
+
+
+def test_what_was_never_written_is_zeros_where_a_backend_takes_files_only_as_a_whole(
+    tmp_path: Path, descriptor: int
+) -> None:
+    size = PUT_MOST + 5
+    filled(descriptor, size)
+    whole = MemoryBackend(capabilities=replace(LIKE_OBJECTS, parts=None))
+    with ThreadPoolExecutor(1) as senders:
+        uploader = Uploader(whole, Notes(tmp_path / "uploads", Upload, str), senders)
+        assert uploader.send("f", descriptor, size, Facts(), Condition()).entry.size == size
+    assert bytes(whole.fetch("f", limit=size)[1]) == bytes(size - 3) + b"end"
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -170,10 +170,8 @@ class Uploader:
             try:
                 return self.backend.finish(begun.upload, [each.result() for each in sending], condition=condition)
             finally:
-                for each in sending:
-                    each.cancel()
                 # What arrives after an upload was dropped stays.
-                wait(sending)
+                wait([each for each in sending if not each.cancel()])
 
     def _read(self, entry: Entry, start: int, piece: memoryview) -> int:
         return self.backend.read(entry.path, start, piece, version=entry.version)
