@@ -15,7 +15,8 @@ import pytest
 
 from pf_backends.errors import unreachable
 from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
-from pf_fuse.vfs import tree
+from pf_fuse.vfs import crowds
+from pf_fuse.vfs.freshness import Freshness
 from support.refused_removals import Refusal
 from support.vfs_site import ME, PATIENCE, Site, StraightContent, fails, got
 from support.waiting import wait_until
@@ -177,15 +178,12 @@ def test_what_the_kernel_forgets_while_somebody_fails_to_remove_it_is_uploaded(
     assert backend.fetch("f", limit=10)[1] == b"some"
 
 
-def test_folders_of_which_names_were_asked_are_not_counted_for_ever(
-    site: Site, backend: MemoryBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tree, "_MOST_ASKED", 5)
-    paths = [f"d{number}/f" for number in range(20)]
-    for path in paths:
-        backend.put(path, b"")
-    assert [site.size(path) for path in paths] == [0] * 20
-    assert len(site.tree._asked) <= 6  # noqa: SLF001
+def test_folders_of_which_names_were_asked_are_not_counted_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crowds, "_MOST", 5)
+    counted = crowds.Crowds(Freshness())
+    for folder in range(20):
+        assert not counted.asked(folder, 0.0)
+    assert len(counted._asked) <= 6  # noqa: SLF001
 
 
 def test_others_go_on_while_it_is_looked_whether_what_goes_is_here(
