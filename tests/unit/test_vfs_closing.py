@@ -15,7 +15,7 @@ import pytest
 
 from pf_backends.errors import unreachable
 from pf_backends.memory.backend import LIKE_OBJECTS, MemoryBackend
-from pf_fuse.vfs import crowds
+from pf_fuse.vfs import crowds, tree
 from pf_fuse.vfs.freshness import Freshness
 from support.refused_removals import Refusal
 from support.vfs_site import ME, PATIENCE, Site, StraightContent, fails, got
