@@ -26,10 +26,17 @@ _NUMBERS: Mapping[str, int] = {
     "AlreadyBeingCreatedException": errno.EBUSY,
     "RecoveryInProgressException": errno.EBUSY,
 }
-ELSEWHERE = frozenset(("StandbyException", "ObserverRetryOnActiveException"))
+_ELSEWHERE = frozenset(("StandbyException", "ObserverRetryOnActiveException"))
 """Another name node can tell."""
-LATER = frozenset(("RetriableException", "ServerNotRunningException", "RpcNoSuchProtocolException"))
+_LATER = frozenset(("RetriableException", "ServerNotRunningException", "RpcNoSuchProtocolException"))
 """The same can tell in a moment."""
+_NO_ROOM = ("could only be", "no node(s) are excluded")
+"""No data node takes anything: they may not have told yet what they have. There is no exception of its own for it."""
+
+
+def passes(exception: str, message: str) -> bool:
+    """True if the same may be done in a moment, or by another name node."""
+    return simple(exception) in _ELSEWHERE | _LATER or all(words in message for words in _NO_ROOM)
 
 
 def simple(exception: str) -> str:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from google.protobuf.message import Message
 
 from pf_backends.errors import Unreachable, unreachable
-from pf_backends.hdfs.failures import ELSEWHERE, LATER, failed, simple
+from pf_backends.hdfs.failures import failed, passes
 from pf_backends.hdfs.hadoop_pb2 import AnswerHead, CallHead, ConnectionContext, MethodHead
 from pf_backends.hdfs.lines import Line, Lines, Machine, parsed, told
 from pf_backends.hdfs.settings import HdfsSettings
@@ -130,7 +130,7 @@ class _Elsewhere(Unreachable):
 
 
 def _refuse(path: str, head: AnswerHead) -> None:
-    if simple(head.exception) in ELSEWHERE | LATER:
+    if passes(head.exception, head.message):
         raise _Elsewhere(head.message.partition("\n")[0])
     raise failed(path, head.exception, head.message)
 
