@@ -1,8 +1,8 @@
 """Renaming where a backend cannot: by copies, after which what was copied is removed.
 
 Of a folder it is written down that it is renamed before anything is done, so that the next process goes on where one
-ended. Copies are of what lies there at the time; what was copied before is not copied again. What others write while it
-is copied is copied again before anything is removed. What they write between the last look and the removal is lost
+ended. Copies are of what lies there at the time; what that process copied is not copied again. What others write while
+it is copied is copied again before anything is removed. What they write between the last look and the removal is lost
 where the backend removes whatever lies there: of a folder it always does.
 """
 
@@ -15,6 +15,7 @@ from concurrent.futures import Executor
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -37,6 +38,19 @@ class Move(msgspec.Struct, frozen=True):
     target: str
 
 
+class _Moving(NamedTuple):
+    """How a folder is renamed now."""
+
+    source: str
+    target: str
+    begun: bool = False
+    """By a process before: what lies at the target may be its copies."""
+    stepped: Callable[[], None] = lambda: None
+
+    def moved(self, path: str) -> str:
+        return _moved(path, self.source, self.target)
+
+
 class Renamer:
     """Renames files and folders of a backend. Blocks."""
 
@@ -53,13 +67,18 @@ class Renamer:
         return moved_by_copy(self._backend, source, lambda: self._copy(source, target))
 
     def folder(self, source: str, target: str, open_files: Collection[str] = ()) -> Mapping[str, str]:
-        """Of files in it that are open: the versions of which their targets are copies, where they are copies."""
+        """Of files in it that are open: the versions of which their targets are copies, where they are copies.
+
+        FileExistsError if there is something at the target, and the backend cannot rename folders.
+        """
         if self._backend.capabilities.renames is Renames.TREES:
             self._backend.rename(source, target)
             return {}
         copied = dict.fromkeys(open_files, "")
         with self._notes.note(Move(source, target)):
-            self._move(source, target, copied)
+            # Also if it is empty: others may put something into it at any time.
+            self._backend.make_folder(target)
+            self._move(_Moving(source, target), copied)
         return copied
 
     def require_short(self, source: str, target: str, open_files: Collection[str]) -> None:
@@ -84,7 +103,8 @@ class Renamer:
         """As `folder`, with what was begun before. A refusal is the end of it; what else fails leaves it begun."""
         copied = dict.fromkeys(open_files, "")
         try:
-            self._move(move.source, move.target, copied, stepped)
+            self._folder_at(move.target)
+            self._move(_Moving(move.source, move.target, begun=True, stepped=stepped), copied)
         except OSError as error:
             if is_refusal(error):
                 note.unlink(missing_ok=True)
@@ -92,64 +112,57 @@ class Renamer:
         note.unlink(missing_ok=True)
         return copied
 
-    def _move(
-        self, source: str, target: str, copied: dict[str, str], stepped: Callable[[], None] = lambda: None
-    ) -> None:
-        self._folder_at(target)
-        folders = [source]
-        for entries in self._copied(source, target, stepped):
+    def _move(self, moving: _Moving, copied: dict[str, str]) -> None:
+        folders = [moving.source]
+        for entries in self._copied(moving):
             folders += [entry.path for entry in entries if entry.kind is Kind.FOLDER]
             files = _files(entries)
             copied |= {entry.path: entry.version for entry in files if entry.path in copied}
             for error in self._backend.remove_many([entry.path for entry in files]):
                 if error:
                     raise error
-            stepped()
+            moving.stepped()
         for folder in sorted(folders, key=len, reverse=True):
             with suppress(FileNotFoundError):
                 self._backend.remove_folder(folder)
 
-    def _copied(self, source: str, target: str, stepped: Callable[[], None]) -> Iterator[Sequence[Entry]]:
+    def _copied(self, moving: _Moving) -> Iterator[Sequence[Entry]]:
         """What lies below a folder, page by page: files are removed once they are read, folders at the end."""
         rest = ""
         while True:
-            page = self._copied_page(source, target, rest, stepped)
+            page = self._copied_page(moving, rest)
             yield page.entries
             rest = page.rest
             if not rest:
                 return
 
-    def _copied_page(self, source: str, target: str, rest: str, stepped: Callable[[], None]) -> Page:
+    def _copied_page(self, moving: _Moving, rest: str) -> Page:
         """What was just looked at once more, and found to be what was copied: others may have written meanwhile."""
-        page, copied = self._backend.walk(source, rest=rest), dict[str, str]()
+        page, copied = self._backend.walk(moving.source, rest=rest), dict[str, str]()
         for _ in range(_LOOKS):
-            self._copy_all(page.entries, source, target, copied, stepped)
+            self._copy_all(page.entries, moving, copied)
             if not _files(page.entries):
                 return page
-            page = self._backend.walk(source, rest=rest)
+            page = self._backend.walk(moving.source, rest=rest)
             if all(copied.get(entry.path) == entry.version for entry in page.entries):
                 return page
-        raise _too_fast(source)
+        raise _too_fast(moving.source)
 
-    def _copy_all(
-        self,
-        entries: Sequence[Entry],
-        source: str,
-        target: str,
-        copied: dict[str, str],
-        stepped: Callable[[], None],
-    ) -> None:
+    def _copy_all(self, entries: Sequence[Entry], moving: _Moving, copied: dict[str, str]) -> None:
         """But for what was copied before, as it is."""
 
         def copy(entry: Entry) -> None:
-            moved = _moved(entry.path, source, target)
-            # Times may be too coarse to tell the copy from what has come after it.
-            self._copy(entry.path, moved) if entry.path in copied else self._copy_once(entry, moved)
-            stepped()
+            moved = moving.moved(entry.path)
+            # Times may be too coarse to tell a copy from what came after it, and what is newer may be another client's.
+            if moving.begun and entry.path not in copied:
+                self._copy_once(entry, moved)
+            else:
+                self._copy(entry.path, moved)
+            moving.stepped()
 
         for entry in entries:
             if entry.kind is Kind.FOLDER:
-                self._folder_at(_moved(entry.path, source, target))
+                self._folder_at(moving.moved(entry.path))
         list(self._copiers.map(copy, [each for each in _files(entries) if copied.get(each.path) != each.version]))
         copied |= {entry.path: entry.version for entry in entries}
 

@@ -188,15 +188,18 @@ class Changing:
     def _rename_folder(
         self, node: Node, there: Entry | None, source: str, target: str, moved: Callable[[], None]
     ) -> None:
-        """Nobody changes anything there meanwhile. Blocks."""
+        """Nobody here changes anything there meanwhile. Blocks."""
+        if there is None or there.kind is Kind.FOLDER:
+            # What was told a moment ago would do for a file that is replaced, and not for all that is in a folder.
+            there = self._lies_at(target)
         if there and there.kind is not Kind.FOLDER:
             raise failure(errno.ENOTDIR, target, "there is something of this name that is no folder")
         with self._lock:
             within = _used_within(node)
         self._renamer.require_short(source, target, within.values())
+        with self._lock:
+            _require_nothing_written_in(self._tree.at(target))
         if there:
-            with self._lock:
-                _require_nothing_written_in(self._tree.at(target))
             self._backend.remove_folder(target)
         with self._settling.resting([*within]):
             try:
@@ -208,6 +211,11 @@ class Changing:
             self._carry_all(within, source, target, copied)
             with self._lock:
                 moved()
+
+    def _lies_at(self, path: str) -> Entry | None:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            return self._backend.stat(path)
+        return None
 
     def left(self) -> Sequence[tuple[Path, Move]]:
         """Folders that processes before have begun to rename, and the notes of it."""
