@@ -13,6 +13,8 @@ from pf_backends.memory.backend import EVERYTHING, LIKE_OBJECTS, MemoryBackend
 from support.vfs_site import Site, fails
 
 THEIRS = b"of another client"
+NO_REPLACE = 1
+"""RENAME_NOREPLACE, of renameat2."""
 
 
 class Store(MemoryBackend):
@@ -99,3 +101,45 @@ def test_a_folder_takes_the_place_of_one_that_another_client_has_just_removed(st
     store.remove_folder("B")
     site.rename("A", "B")
     assert (store.has("A/f"), store.has("B/f")) == (None, b"mine")
+
+
+@pytest.mark.parametrize(("source", "target", "theirs"), [("a", "b", "b"), ("A", "B", "B/f"), ("A", "B", "B")])
+def test_who_is_not_to_replace_anything_replaces_nothing_of_another_client(
+    store: Store, tmp_path: Path, source: str, target: str, theirs: str
+) -> None:
+    site = _looked(store, tmp_path, target)
+    store.theirs(theirs)
+    with fails(errno.EEXIST):
+        site.rename(source, target, NO_REPLACE)
+    assert (store.has("A/f"), store.has("a"), store.has(theirs)) == (b"mine", b"mine", THEIRS)
+    assert site.read("A/f") == site.read("a") == b"mine"
+
+
+@pytest.mark.parametrize(("source", "target"), [("a", "b"), ("A", "B")])
+def test_who_is_not_to_replace_anything_gets_a_name_that_is_free(
+    store: Store, tmp_path: Path, source: str, target: str
+) -> None:
+    site = _looked(store, tmp_path, target)
+    site.rename(source, target, NO_REPLACE)
+    assert (source in site.names(""), target in site.names("")) == (False, True)
+
+
+@pytest.mark.parametrize("theirs", ["a", "b"])
+def test_what_changes_as_it_is_moved_by_who_is_not_to_replace_anything_is_nowhere_lost(
+    objects: Store, tmp_path: Path, theirs: str
+) -> None:
+    """At the source it is moved, too; at the target it stays."""
+    site = _looked(objects, tmp_path, "b")
+
+    def disturb() -> None:
+        objects.put("a", b"newer")
+        objects.put(theirs, THEIRS)
+
+    objects.amid["remove", "a"] = disturb
+    if theirs == "a":
+        site.rename("a", "b", NO_REPLACE)
+        assert (objects.has("a"), objects.has("b")) == (None, THEIRS)
+    else:
+        with fails(errno.EEXIST):
+            site.rename("a", "b", NO_REPLACE)
+        assert (objects.has("a"), objects.has("b")) == (b"newer", THEIRS)

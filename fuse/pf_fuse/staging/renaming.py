@@ -21,7 +21,7 @@ import msgspec
 
 from pf_backends.entries import Condition, Entry, Kind, Page, Renames
 from pf_backends.errors import Changed, Unsupported, changed, failure
-from pf_backends.port import Backend
+from pf_backends.port import ANYTHING, Backend
 from pf_fuse.staging.notes import Notes
 from pf_fuse.staging.refusals import is_refusal
 
@@ -59,20 +59,28 @@ class Renamer:
         self._notes = notes
         self._copiers = copiers
 
-    def file(self, source: str, target: str) -> str:
-        """The version of which the target is a copy; empty if it is no copy."""
+    def file(self, source: str, target: str, *, replace_it: bool = True) -> str:
+        """The version of which the target is a copy; empty if it is no copy. FileExistsError if it may not replace."""
         if self._backend.capabilities.renames is not Renames.NOTHING:
-            self._backend.rename(source, target)
+            self._backend.rename(source, target, replace=replace_it)
             return ""
-        return moved_by_copy(self._backend, source, lambda: self._copy(source, target))
+        made: Entry | None = None
 
-    def folder(self, source: str, target: str, open_files: Collection[str] = ()) -> Mapping[str, str]:
+        def copy() -> None:
+            nonlocal made
+            made = self._copy(source, target) if replace_it else self._copy_new(source, target, made)
+
+        return moved_by_copy(self._backend, source, copy)
+
+    def folder(
+        self, source: str, target: str, open_files: Collection[str] = (), *, replace_it: bool = True
+    ) -> Mapping[str, str]:
         """Of files in it that are open: the versions of which their targets are copies, where they are copies.
 
         FileExistsError if there is something at the target, and the backend cannot rename folders.
         """
         if self._backend.capabilities.renames is Renames.TREES:
-            self._backend.rename(source, target)
+            self._backend.rename(source, target, replace=replace_it)
             return {}
         copied = dict.fromkeys(open_files, "")
         with self._notes.note(Move(source, target)):
@@ -186,14 +194,25 @@ class Renamer:
                 return
         self._copy(entry.path, target)
 
-    def _copy(self, source: str, target: str) -> None:
+    def _copy_new(self, source: str, target: str, before: Entry | None) -> Entry:
+        """To where there is nothing, or still what was copied there before; FileExistsError otherwise."""
+        condition = Condition(version=before.version) if before else Condition(absent=True)
+        try:
+            return self._copy(source, target, condition)
+        except Changed:
+            # It may be the source that has changed.
+            with suppress(FileNotFoundError):
+                if self._backend.stat(target).version != (before and before.version):
+                    raise failure(errno.EEXIST, target, "there is something of this name already") from None
+            raise
+
+    def _copy(self, source: str, target: str, condition: Condition = ANYTHING) -> Entry:
         with suppress(Unsupported):
-            self._backend.copy(source, target)
-            return
+            return self._backend.copy(source, target, condition=condition)
         entry, data = self._backend.fetch(source, limit=_MOST)
         if len(data) != entry.size:
             raise failure(errno.EIO, source, "it was cut off while it was copied")
-        self._backend.put(target, data, facts=self._backend.attributes(source))
+        return self._backend.put(target, data, facts=self._backend.attributes(source), condition=condition)
 
 
 def moved_by_copy(backend: Backend, source: str, copy: Callable[[], object]) -> str:

@@ -170,28 +170,30 @@ class Changing:
         moved = partial(self._moved, node, folder, new_folder, new_name)
         with self._settling.leaving(replaced):
             if node.entry.kind is Kind.FOLDER:
-                self._rename_folder(node, there, source, target, moved)
+                self._rename_folder(node, there, source, target, moved, replace_it=replace_it)
             else:
-                self._rename_file(node, there, source, target, moved)
+                self._rename_file(node, there, source, target, moved, replace_it=replace_it)
 
     def _rename_file(
-        self, node: Node, there: Entry | None, source: str, target: str, moved: Callable[[], None]
+        self, node: Node, there: Entry | None, source: str, target: str, moved: Callable[[], None], *, replace_it: bool
     ) -> None:
         if there and there.kind is Kind.FOLDER:
             raise failure(errno.EISDIR, target, "there is a folder of this name")
         with self._settling.resting([node]):
-            copied = self._renamer.file(source, target)
+            copied = self._renamer.file(source, target, replace_it=replace_it)
             self._carry(node, target, copied)
             with self._lock:
                 moved()
 
     def _rename_folder(
-        self, node: Node, there: Entry | None, source: str, target: str, moved: Callable[[], None]
+        self, node: Node, there: Entry | None, source: str, target: str, moved: Callable[[], None], *, replace_it: bool
     ) -> None:
         """Nobody here changes anything there meanwhile. Blocks."""
         if there is None or there.kind is Kind.FOLDER:
             # What was told a moment ago would do for a file that is replaced, and not for all that is in a folder.
             there = self._lies_at(target)
+        if there and not replace_it:
+            raise failure(errno.EEXIST, target, "there is something of this name already")
         if there and there.kind is not Kind.FOLDER:
             raise failure(errno.ENOTDIR, target, "there is something of this name that is no folder")
         with self._lock:
@@ -203,7 +205,7 @@ class Changing:
             self._backend.remove_folder(target)
         with self._settling.resting([*within]):
             try:
-                copied = self._renamer.folder(source, target, within.values())
+                copied = self._renamer.folder(source, target, within.values(), replace_it=replace_it)
             except BaseException:
                 with self._lock:
                     self._look_anew(source, target)
