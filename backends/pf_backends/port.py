@@ -138,7 +138,7 @@ class Backend(Protocol):
         """
 
     def copy(self, source: str, target: str, *, condition: Condition = ANYTHING) -> Entry:
-        """Copies a file inside of the backend."""
+        """Copies a file inside of the backend, and tells of the copy also if another writer came after it."""
 
     def space(self) -> Space | None:
         """How much room there is; None if there is no telling."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from pf_backends.entries import Capabilities
 from pf_backends.memory.backend import EVERYTHING, LIKE_OBJECTS, MemoryBackend
-from support.vfs_site import Site, fails
+from support.vfs_site import Site, fails, got
 
 THEIRS = b"of another client"
 NO_REPLACE = 1
@@ -143,3 +144,39 @@ def test_what_changes_as_it_is_moved_by_who_is_not_to_replace_anything_is_nowher
         with fails(errno.EEXIST):
             site.rename("a", "b", NO_REPLACE)
         assert (objects.has("a"), objects.has("b")) == (b"newer", THEIRS)
+
+
+MOVES = pytest.mark.parametrize(
+    ("moved", "source", "target", "amid"),
+    [("a", "a", "b", ("remove", "a")), ("A", "A/f", "B/f", ("remove", "A/f"))],
+    ids=["file", "folder"],
+)
+
+
+@MOVES
+def test_who_writes_what_is_renamed_overwrites_nothing_that_another_client_puts_there(
+    objects: Store, tmp_path: Path, moved: str, source: str, target: str, amid: tuple[str, str]
+) -> None:
+    site = _looked(objects, tmp_path, target[0])
+    node = site.open(source, os.O_RDWR)
+    site.put(node, b"MINE")
+    got(site.vfs.fsync(node, False))
+    objects.amid[amid] = lambda: objects.put(target, THEIRS)
+    site.rename(moved, target[0])
+    with fails(errno.ESTALE):
+        site.put(node, b"m")
+        site.close(node)
+    assert objects.has(target) == THEIRS
+
+
+@MOVES
+def test_who_reads_what_is_renamed_reads_nothing_that_another_client_puts_there(
+    objects: Store, tmp_path: Path, moved: str, source: str, target: str, amid: tuple[str, str]
+) -> None:
+    site = _looked(objects, tmp_path, target[0])
+    node = site.open(source)
+    objects.amid[amid] = lambda: objects.put(target, THEIRS)
+    site.rename(moved, target[0])
+    with fails(errno.ESTALE):
+        site.bytes_of(node)
+    assert site.read(target) == THEIRS

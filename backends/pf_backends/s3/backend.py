@@ -101,11 +101,7 @@ class S3Backend:
         self, path: str, body: memoryview | bytes, *, facts: Facts = NO_FACTS, condition: Condition = ANYTHING
     ) -> Entry:
         written = self.put_hastily(path, body, facts=facts, condition=condition)
-        found = reading.look(self._caller, self._keys, path)
-        if found is None or version_of(found.headers.get("etag", "")) != written.version:
-            # Another writer came after this one.
-            return changed_in(written, modified=0)
-        return reading.entry_of(path, found.headers)
+        return self._now(path, written.version, written.size)
 
     def put_hastily(
         self, path: str, body: memoryview | bytes, *, facts: Facts = NO_FACTS, condition: Condition = ANYTHING
@@ -196,11 +192,12 @@ class S3Backend:
         if found is None:
             self._folder(source)
             raise failure(errno.EISDIR, source, "is a folder")
-        if reading.entry_of(source, found.headers).size > copying.MOST_AT_ONCE:
-            copying.copy_parts(self._caller, self._keys, found, (source, target), facts_of(found.headers))
+        size, paths = reading.entry_of(source, found.headers).size, (source, target)
+        if size > copying.MOST_AT_ONCE:
+            version = copying.copy_parts(self._caller, self._keys, found, paths, facts_of(found.headers))
         else:
-            copying.copy_whole(self._caller, self._keys, found, (source, target), self._acl)
-        return self.stat(target)
+            version = copying.copy_whole(self._caller, self._keys, found, paths, self._acl)
+        return self._now(target, version, size)
 
     def space(self) -> Space | None:
         return None
@@ -216,6 +213,13 @@ class S3Backend:
             if self._seen is None:
                 self._seen = probed(self._caller, self._keys)
             return self._seen
+
+    def _now(self, path: str, version: str, size: int) -> Entry:
+        """A version that was just written, with what the store tells of it unless another writer came after."""
+        found = reading.look(self._caller, self._keys, path)
+        if found and version in ("", version_of(found.headers.get("etag", ""))):
+            return reading.entry_of(path, found.headers)
+        return Entry(path, Kind.FILE, size, version=version)
 
     def _folder(self, path: str) -> Entry:
         """A folder that there is, by its marker or by what lies below it."""

@@ -15,7 +15,7 @@ from concurrent.futures import Executor
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -24,6 +24,8 @@ from pf_backends.errors import Changed, Unsupported, changed, failure
 from pf_backends.port import ANYTHING, Backend
 from pf_fuse.staging.notes import Notes
 from pf_fuse.staging.refusals import is_refusal
+
+T = TypeVar("T")
 
 _MOST = 64 << 20
 """Bytes of a file that is copied through here where the backend cannot copy by itself."""
@@ -38,11 +40,22 @@ class Move(msgspec.Struct, frozen=True):
     target: str
 
 
+class Copied(NamedTuple):
+    """A file was renamed by a copy."""
+
+    version: str
+    """Of what was copied."""
+    made: Entry
+    """The copy, whatever lies there by now: it may bear another version."""
+
+
 class _Moving(NamedTuple):
     """How a folder is renamed now."""
 
     source: str
     target: str
+    copied: dict[str, Copied | None]
+    """Of files in it that are open: what they were copied to."""
     begun: bool = False
     """By a process before: what lies at the target may be its copies."""
     stepped: Callable[[], None] = lambda: None
@@ -59,35 +72,36 @@ class Renamer:
         self._notes = notes
         self._copiers = copiers
 
-    def file(self, source: str, target: str, *, replace_it: bool = True) -> str:
-        """The version of which the target is a copy; empty if it is no copy. FileExistsError if it may not replace."""
+    def file(self, source: str, target: str, *, replace_it: bool = True) -> Copied | None:
+        """What the target is a copy of; None if it is no copy. FileExistsError if it may not replace what is there."""
         if self._backend.capabilities.renames is not Renames.NOTHING:
             self._backend.rename(source, target, replace=replace_it)
-            return ""
+            return None
         made: Entry | None = None
 
-        def copy() -> None:
+        def copy() -> Entry:
             nonlocal made
             made = self._copy(source, target) if replace_it else self._copy_new(source, target, made)
+            return made
 
-        return moved_by_copy(self._backend, source, copy)
+        return Copied(*moved_by_copy(self._backend, source, copy))
 
     def folder(
         self, source: str, target: str, open_files: Collection[str] = (), *, replace_it: bool = True
-    ) -> Mapping[str, str]:
-        """Of files in it that are open: the versions of which their targets are copies, where they are copies.
+    ) -> Mapping[str, Copied | None]:
+        """Of files in it that are open: what their targets are copies of, where they are copies.
 
         FileExistsError if there is something at the target, and the backend cannot rename folders.
         """
         if self._backend.capabilities.renames is Renames.TREES:
             self._backend.rename(source, target, replace=replace_it)
             return {}
-        copied = dict.fromkeys(open_files, "")
+        moving = _Moving(source, target, dict.fromkeys(open_files))
         with self._notes.note(Move(source, target)):
             # Also if it is empty: others may put something into it at any time.
             self._backend.make_folder(target)
-            self._move(_Moving(source, target), copied)
-        return copied
+            self._move(moving)
+        return moving.copied
 
     def require_short(self, source: str, target: str, open_files: Collection[str]) -> None:
         """What is found to be too long only amid it would leave some of the folder under each of its names."""
@@ -107,25 +121,24 @@ class Renamer:
 
     def go_on(
         self, note: Path, move: Move, open_files: Collection[str], stepped: Callable[[], None]
-    ) -> Mapping[str, str]:
+    ) -> Mapping[str, Copied | None]:
         """As `folder`, with what was begun before. A refusal is the end of it; what else fails leaves it begun."""
-        copied = dict.fromkeys(open_files, "")
+        moving = _Moving(move.source, move.target, dict.fromkeys(open_files), begun=True, stepped=stepped)
         try:
             self._folder_at(move.target)
-            self._move(_Moving(move.source, move.target, begun=True, stepped=stepped), copied)
+            self._move(moving)
         except OSError as error:
             if is_refusal(error):
                 note.unlink(missing_ok=True)
             raise
         note.unlink(missing_ok=True)
-        return copied
+        return moving.copied
 
-    def _move(self, moving: _Moving, copied: dict[str, str]) -> None:
+    def _move(self, moving: _Moving) -> None:
         folders = [moving.source]
         for entries in self._copied(moving):
             folders += [entry.path for entry in entries if entry.kind is Kind.FOLDER]
             files = _files(entries)
-            copied |= {entry.path: entry.version for entry in files if entry.path in copied}
             for error in self._backend.remove_many([entry.path for entry in files]):
                 if error:
                     raise error
@@ -162,10 +175,10 @@ class Renamer:
         def copy(entry: Entry) -> None:
             moved = moving.moved(entry.path)
             # Times may be too coarse to tell a copy from what came after it, and what is newer may be another client's.
-            if moving.begun and entry.path not in copied:
-                self._copy_once(entry, moved)
-            else:
-                self._copy(entry.path, moved)
+            once = moving.begun and entry.path not in copied
+            made = self._copy_once(entry, moved) if once else self._copy(entry.path, moved)
+            if entry.path in moving.copied:
+                moving.copied[entry.path] = Copied(entry.version, made)
             moving.stepped()
 
         for entry in entries:
@@ -187,12 +200,12 @@ class Renamer:
         with suppress(FileExistsError):
             self._backend.make_folder(path)
 
-    def _copy_once(self, entry: Entry, target: str) -> None:
+    def _copy_once(self, entry: Entry, target: str) -> Entry:
         with suppress(FileNotFoundError):
             there = self._backend.stat(target)
             if there.modified > entry.modified or (there.size, there.modified) == (entry.size, entry.modified):
-                return
-        self._copy(entry.path, target)
+                return there
+        return self._copy(entry.path, target)
 
     def _copy_new(self, source: str, target: str, before: Entry | None) -> Entry:
         """To where there is nothing, or still what was copied there before; FileExistsError otherwise."""
@@ -215,14 +228,17 @@ class Renamer:
         return self._backend.put(target, data, facts=self._backend.attributes(source), condition=condition)
 
 
-def moved_by_copy(backend: Backend, source: str, copy: Callable[[], object]) -> str:
-    """The version of a file that was copied, and removed: what others write to it meanwhile is copied, too. Blocks."""
+def moved_by_copy(backend: Backend, source: str, copy: Callable[[], T]) -> tuple[str, T]:
+    """The version of a file that was copied, and removed, and what came of the copy. Blocks.
+
+    What others write to it meanwhile is copied, too.
+    """
     for _ in range(_LOOKS):
         before = backend.stat(source)
-        copy()
+        made = copy()
         with suppress(Changed):
             backend.remove(source, condition=Condition(version=before.version))
-            return before.version
+            return before.version, made
     raise _too_fast(source)
 
 

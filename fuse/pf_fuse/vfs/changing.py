@@ -17,7 +17,7 @@ from pf_backends.errors import failure
 from pf_backends.paths import joined, parent
 from pf_backends.port import NO_FACTS, Backend
 from pf_fuse.operations import Answer, Caller, Changes, Kernel, Known
-from pf_fuse.staging.renaming import Move, Renamer
+from pf_fuse.staging.renaming import Copied, Move, Renamer
 from pf_fuse.vfs.keeping import Keeping
 from pf_fuse.vfs.looking import Looking, text_of
 from pf_fuse.vfs.nodes import FOREVER, Node
@@ -246,21 +246,23 @@ class Changing:
                 _forget_lists(there)
                 _doubt_all(there)
 
-    def _carry_all(self, within: Mapping[Node, str], source: str, target: str, copied: Mapping[str, str]) -> None:
+    def _carry_all(
+        self, within: Mapping[Node, str], source: str, target: str, copied: Mapping[str, Copied | None]
+    ) -> None:
         for node, path in within.items():
-            self._carry(node, target + path[len(source) :], copied.get(path, ""))
+            self._carry(node, target + path[len(source) :], copied.get(path))
 
-    def _carry(self, node: Node, target: str, copied: str = "") -> None:
+    def _carry(self, node: Node, target: str, copied: Copied | None) -> None:
         """A file that is open goes on at another path, as far as it is known to have the same bytes there. Blocks.
 
-        `copied` is the version of which a copy was made; copies may bear other versions.
+        With a copy of its own: what another client has put there since is found to be another version.
         """
         if not node.opens and not node.staged:
             return
         with suppress(OSError):
-            entry = self._backend.stat(target)
+            entry = copied.made if copied else self._backend.stat(target)
             with self._lock:
-                if version_here(node) in (entry.version, copied):
+                if version_here(node) == (copied.version if copied else entry.version):
                     self._sessions.carry(node, entry)
 
     def _go_on(self, node: Node | None, folder: Node, name: str, new_folder: Node, there: Entry) -> None:
