@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pf_backends.entries import Condition, Kind, Upload
+from pf_backends.entries import Condition, Facts, Kind, Upload
 from pf_backends.errors import Changed, Unreachable, Unsupported
 from pf_backends.s3.reading import checksum
 from support.backend_places import content, listed, names, put_all, read, walked
@@ -331,3 +331,21 @@ def test_a_copy_is_told_of_though_another_writer_comes_after_it() -> None:
 def test_of_a_store_that_does_not_tell_what_a_copy_is_it_is_asked_what_lies_there() -> None:
     with scripted(lambda asked: Told(headers={"etag": f'"{asked.key}"'})) as backend:
         assert backend.copy("a", "b").version == "b"
+
+
+def test_what_is_set_is_told_of_though_another_writer_comes_after_it() -> None:
+    """The object is copied onto itself for that."""
+    set_before: list[Asked] = []
+
+    def script(asked: Asked) -> Told:
+        if asked.method == "PUT":
+            set_before.append(asked)
+            return Told(body=b"<CopyObjectResult><ETag>&quot;made&quot;</ETag></CopyObjectResult>")
+        return Told(body=b"abc", headers={"etag": '"theirs"' if set_before else '"ours"'})
+
+    with scripted(script) as backend:
+        told = backend.set_facts("a", Facts(mode=0o600), condition=Condition(version="ours"))
+        assert (told.version, told.size) == ("made", 3)
+        with pytest.raises(Changed):
+            backend.set_facts("a", Facts(mode=0o600), condition=Condition(version="made"))
+        assert len(set_before) == 1

@@ -11,6 +11,7 @@ from dataclasses import replace as changed_in
 
 from pf_backends.entries import ROOT, Capabilities, Condition, Entry, Facts, Kind, Page, Part, Space, Upload
 from pf_backends.errors import Changed, changed, failure, unsupported
+from pf_backends.kept import require_version
 from pf_backends.paths import file_path, folder_path
 from pf_backends.port import ANYTHING, NO_FACTS
 from pf_backends.s3 import copying, listing, reading, removing, uploads
@@ -145,15 +146,17 @@ class S3Backend:
     def make_link(self, path: str, target: str) -> Entry:
         raise unsupported(path, "an object store keeps no links")
 
-    def set_facts(self, path: str, facts: Facts) -> Entry:
+    def set_facts(self, path: str, facts: Facts, *, condition: Condition = ANYTHING) -> Entry:
         """The object is copied onto itself: that is the only way. What is implied by others keeps nothing."""
         found = reading.look(self._caller, self._keys, file_path(path))
+        entry = reading.entry_of(path, found.headers) if found else self._folder(path)
+        require_version(entry, condition)
         if found is None:
-            return self._folder(path)
+            return entry
         kept = _merged(facts_of(found.headers), facts)
         headers = {"x-amz-metadata-directive": "REPLACE", **headers_of(path, kept), **self._acl}
-        copying.copy_whole(self._caller, self._keys, found, (path, path), headers)
-        return self.stat(path)
+        version = copying.copy_whole(self._caller, self._keys, found, (path, path), headers)
+        return self._now(path, version, entry.size)
 
     def attributes(self, path: str) -> Facts:
         found = reading.look(self._caller, self._keys, file_path(path))
@@ -167,8 +170,7 @@ class S3Backend:
         entry = self.stat(file_path(path))
         if entry.kind is Kind.FOLDER:
             raise failure(errno.EISDIR, path, "is a folder")
-        if condition.absent or (condition.version and entry.version != condition.version):
-            raise changed(path, "there is another version by now")
+        require_version(entry, condition)
         self._caller.call(Ask("DELETE", path, self._keys.of(path), allowed=(404,)))
 
     def remove_many(self, paths: Sequence[str]) -> Sequence[OSError | None]:
