@@ -145,9 +145,9 @@ class LinkedBackend:
     def make_link(self, path: str, target: str) -> Entry:
         return self._made(path, lambda backend, inner: backend.make_link(inner, target))
 
-    def set_facts(self, path: str, facts: Facts) -> Entry:
+    def set_facts(self, path: str, facts: Facts, *, condition: Condition = ANYTHING) -> Entry:
         place = self._at(path)
-        return place.shown(place.backend.set_facts(place.path, facts))
+        return place.shown(place.backend.set_facts(place.path, facts, condition=condition))
 
     def attributes(self, path: str) -> Facts:
         place = self._at(path)

@@ -127,8 +127,11 @@ class Backend(Protocol):
     def make_link(self, path: str, target: str) -> Entry:
         """Makes a link; FileExistsError if something is there."""
 
-    def set_facts(self, path: str, facts: Facts) -> Entry:
-        """Changes what is kept of a file or folder beside its bytes; what is None stays, attributes are replaced."""
+    def set_facts(self, path: str, facts: Facts, *, condition: Condition = ANYTHING) -> Entry:
+        """Changes what is kept of a file or folder beside its bytes; what is None stays, attributes are replaced.
+
+        With a condition on a version, what is told bears the same bytes as that one.
+        """
 
     def attributes(self, path: str) -> Facts:
         """All that is kept of a file beside its bytes."""
@@ -149,7 +152,7 @@ class Backend(Protocol):
         """
 
     def copy(self, source: str, target: str, *, condition: Condition = ANYTHING) -> Entry:
-        """Copies a file inside of the backend."""
+        """Copies a file inside of the backend, and tells of the copy also if another writer came after it."""
 
     def space(self) -> Space | None:
         """How much room there is; None if there is no telling."""

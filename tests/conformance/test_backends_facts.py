@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pf_backends.entries import Facts
-from pf_backends.errors import Unsupported
+from pf_backends.entries import Condition, Facts
+from pf_backends.errors import Changed, Unsupported
 from pf_backends.port import Backend
 from support.backend_places import content
 
@@ -82,3 +82,16 @@ def test_folders_keep_permissions_where_they_are_kept(backend: Backend) -> None:
 def test_there_is_room_or_no_telling(backend: Backend) -> None:
     room = backend.space()
     assert room is None or 0 <= room.free <= room.size
+
+
+def test_facts_are_set_of_the_version_that_is_meant(backend: Backend) -> None:
+    first = backend.put("f", b"one")
+    later = Facts(modified=MOMENT, mode=0o640)
+    changed = backend.set_facts("f", later, condition=Condition(version=first.version))
+    assert changed == backend.stat("f")
+    again = backend.set_facts("f", Facts(mode=0o600), condition=Condition(version=changed.version))
+    assert again == backend.stat("f")
+    theirs = backend.put("f", b"another")
+    with pytest.raises(Changed):
+        backend.set_facts("f", later, condition=Condition(version=again.version))
+    assert backend.stat("f") == theirs

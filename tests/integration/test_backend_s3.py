@@ -108,7 +108,9 @@ def test_parts_of_a_large_file_are_read(opened: Open, s3_server: S3Server) -> No
     whole = b"".join(bodies)
     for offset, size in ((0, 1 << 20), ((5 << 20) - 7, 100), ((10 << 20) + 1, 8 << 20)):
         assert read(backend, "a", offset, size, version=entry.version) == whole[offset : offset + size]
-    assert backend.copy("a", "b").size == len(whole)
+    copied = backend.copy("a", "b")
+    assert copied.size == len(whole)
+    assert copied == backend.stat("b")
 
 
 def test_a_file_that_is_too_large_to_be_copied_at_once_keeps_what_it_is_given(

@@ -383,3 +383,39 @@ def _failure(ask: Callable[[], object]) -> OSError:
     with pytest.raises(OSError, match=r".") as refused:
         ask()
     return refused.value
+
+
+def test_a_copy_is_told_of_though_another_writer_comes_after_it() -> None:
+    def script(asked: Asked) -> Told:
+        if asked.method == "PUT":
+            return Told(body=b"<CopyObjectResult><ETag>&quot;made&quot;</ETag></CopyObjectResult>")
+        if asked.key == "a":
+            return Told(body=b"abc", headers={"etag": '"ours"'})
+        return Told(body=b"of another", headers={"etag": '"theirs"'})
+
+    with scripted(script) as backend:
+        copied = backend.copy("a", "b")
+        assert (copied.path, copied.version, copied.size) == ("b", "made", 3)
+
+
+def test_of_a_store_that_does_not_tell_what_a_copy_is_it_is_asked_what_lies_there() -> None:
+    with scripted(lambda asked: Told(headers={"etag": f'"{asked.key}"'})) as backend:
+        assert backend.copy("a", "b").version == "b"
+
+
+def test_what_is_set_is_told_of_though_another_writer_comes_after_it() -> None:
+    """The object is copied onto itself for that."""
+    set_before: list[Asked] = []
+
+    def script(asked: Asked) -> Told:
+        if asked.method == "PUT":
+            set_before.append(asked)
+            return Told(body=b"<CopyObjectResult><ETag>&quot;made&quot;</ETag></CopyObjectResult>")
+        return Told(body=b"abc", headers={"etag": '"theirs"' if set_before else '"ours"'})
+
+    with scripted(script) as backend:
+        told = backend.set_facts("a", Facts(mode=0o600), condition=Condition(version="ours"))
+        assert (told.version, told.size) == ("made", 3)
+        with pytest.raises(Changed):
+            backend.set_facts("a", Facts(mode=0o600), condition=Condition(version="made"))
+        assert len(set_before) == 1

@@ -6,12 +6,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from pf_fuse.kernel.dying import is_dying
+from pf_fuse.kernel.dying import Signalled, is_dying
 from support.waiting import wait_until
 
 # Its signals wait, as those of a program do that waits for the kernel.
@@ -20,6 +22,12 @@ BLOCKED = "import signal, sys; signal.pthread_sigmask(signal.SIG_BLOCK, {signal.
 
 @pytest.fixture
 def program() -> Iterator[subprocess.Popen[bytes]]:
+    with running() as program:
+        yield program
+
+
+@contextmanager
+def running() -> Iterator[subprocess.Popen[bytes]]:
     command = [sys.executable, "-c", BLOCKED]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
         assert program.stdout
@@ -54,3 +62,23 @@ def test_who_is_killed_amid_a_stop_is_gone_or_dying(program: subprocess.Popen[by
     program.kill()
     program.wait()
     assert is_dying(program.pid)
+
+
+def test_who_is_noted_as_another_is_given_up_is_watched_too(program: subprocess.Popen[bytes]) -> None:
+    waiting = {1, 2, 3}
+
+    def give_up(unique: int) -> None:
+        waiting.discard(unique)
+        if unique == 1:
+            signalled.note(3, program.pid)
+
+    signalled = Signalled(waiting.__contains__, give_up)
+    with running() as first:
+        signalled.note(1, first.pid)
+        signalled.note(2, threading.get_native_id())
+        first.kill()
+    wait_until(lambda: 1 not in waiting)
+    program.kill()
+    program.wait()
+    wait_until(lambda: 3 not in waiting)
+    waiting.clear()

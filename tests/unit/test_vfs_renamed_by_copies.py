@@ -91,7 +91,10 @@ def theirs_always(store: Store, path: str) -> Callable[[int], None]:
 def test_of_a_file(store: Store, renamer: Renamer) -> None:
     before = store.stat("d/f").version
     store.disturbed("remove", theirs_at(store, "d/f", 1))
-    assert renamer.file("d/f", "e") not in ("", before)
+    copied = renamer.file("d/f", "e")
+    assert copied
+    assert copied.version not in ("", before)
+    assert copied.made == store.stat("e")
     assert store.has() == {"d/g": b"old", "e": THEIRS}
 
 

@@ -74,6 +74,43 @@ def test_what_is_kept_beside_another_version_is_not_changed_by_who_has_the_one_b
     assert backend.fetch("f", limit=99)[1] == b"another one"
 
 
+def _theirs_amid(backend: MemoryBackend) -> None:
+    """Another client writes right before something is set."""
+
+    def before(operation: str, path: str) -> None:
+        if operation == "set_facts":
+            backend.put(path, b"theirs")
+
+    backend.before = before
+
+
+def test_who_sets_something_beside_what_another_client_has_just_written_does_not_go_on_with_that(
+    site: Site, backend: MemoryBackend
+) -> None:
+    backend.put("f", b"one")
+    node = site.open("f", os.O_RDWR)
+    site.put(node, b"ONE")
+    got(site.vfs.fsync(node, False))
+    _theirs_amid(backend)
+    with fails(errno.ESTALE):
+        got(site.vfs.setxattr(node, b"user.colour", b"red", 0))
+    with fails(errno.ESTALE):
+        site.put(node, b"mine")
+        site.close(node)
+    assert backend.fetch("f", limit=99)[1] == b"theirs"
+    assert backend.attributes("f").attributes == {}
+
+
+def test_who_sets_something_of_what_is_read_reads_nothing_of_another_client(site: Site, backend: MemoryBackend) -> None:
+    backend.put("f", b"my bytes")
+    with site.opening("f") as node:
+        _theirs_amid(backend)
+        with fails(errno.ESTALE):
+            got(site.vfs.setxattr(node, b"user.colour", b"red", 0))
+        with fails(errno.ESTALE):
+            site.bytes_of(node)
+
+
 def test_a_file_without_a_name_keeps_its_size_when_its_process_is_killed(next_site: Callable[[], Site]) -> None:
     site = next_site()
     node = site.create("f", os.O_RDWR)

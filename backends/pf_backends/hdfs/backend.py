@@ -17,6 +17,7 @@ from pf_backends.hdfs.reading import Reader
 from pf_backends.hdfs.settings import HdfsSettings
 from pf_backends.hdfs.writing import Writer
 from pf_backends.hidden import OWN
+from pf_backends.kept import require_untouched, require_version
 from pf_backends.listings import Listings, descended
 from pf_backends.paths import encoded, file_path, folder_path
 from pf_backends.port import ANYTHING, NO_FACTS
@@ -111,11 +112,13 @@ class HdfsBackend:
     def make_link(self, path: str, target: str) -> Entry:
         raise unsupported(file_path(path), "Hadoop file systems have no links")
 
-    def set_facts(self, path: str, facts: Facts) -> Entry:
+    def set_facts(self, path: str, facts: Facts, *, condition: Condition = ANYTHING) -> Entry:
         files = self._files()
         files.where(file_path(path))
+        before = entry_of(path, files.found(path))
+        require_version(before, condition)
         writing.keep(files, path, facts, shown=path)
-        return entry_of(path, files.found(path))
+        return require_untouched(before, entry_of(path, files.found(path)), facts, condition)
 
     def attributes(self, path: str) -> Facts:
         entry = self.stat(path)

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pf_backends.entries import Capabilities, Condition, Entry, Facts, Page, Part, Renames, Space, Upload
 from pf_backends.errors import changed, failure
 from pf_backends.hidden import OWN
+from pf_backends.kept import require_untouched, require_version
 from pf_backends.listings import Listings, descended
 from pf_backends.local.beneath import Top, require_file, told
 from pf_backends.local.looking import entry_of, facts_of, inside, opened_entry, version_of, way_to
@@ -135,10 +136,12 @@ class LocalBackend:
             os.fsync(folder)
         return self.stat(path)
 
-    def set_facts(self, path: str, facts: Facts) -> Entry:
+    def set_facts(self, path: str, facts: Facts, *, condition: Condition = ANYTHING) -> Entry:
         with self._top.opened(path, os.O_PATH) as handle, told(path):
+            before = opened_entry(path, handle)
+            require_version(before, condition)
             keep(handle, facts)
-            return opened_entry(path, handle)
+            return require_untouched(before, opened_entry(path, handle), facts, condition)
 
     def attributes(self, path: str) -> Facts:
         with self._top.opened(path, os.O_PATH) as handle:

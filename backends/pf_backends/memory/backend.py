@@ -182,8 +182,9 @@ class MemoryBackend:
             self._require_free(path)
             return self._keep(path, self._new(Thing(Kind.LINK, mode=0o777), target=target))
 
-    def set_facts(self, path: str, facts: Facts) -> Entry:
+    def set_facts(self, path: str, facts: Facts, *, condition: Condition = ANYTHING) -> Entry:
         with self._doing("set_facts", file_path(path)):
+            self._require_condition(path, condition)
             return self._keep(path, _with_facts(self._thing(path), facts))
 
     def attributes(self, path: str) -> Facts:

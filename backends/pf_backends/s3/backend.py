@@ -11,6 +11,7 @@ from dataclasses import replace as changed_in
 
 from pf_backends.entries import ROOT, Capabilities, Condition, Entry, Facts, Kind, Page, Part, Space, Upload
 from pf_backends.errors import Changed, changed, failure, unsupported
+from pf_backends.kept import require_version
 from pf_backends.paths import file_path, folder_path
 from pf_backends.port import ANYTHING, NO_FACTS
 from pf_backends.s3 import copying, listing, reading, removing, uploads
@@ -102,11 +103,7 @@ class S3Backend:
         self, path: str, body: memoryview | bytes, *, facts: Facts = NO_FACTS, condition: Condition = ANYTHING
     ) -> Entry:
         written = self.put_hastily(path, body, facts=facts, condition=condition)
-        found = reading.look(self._caller, self._keys, path)
-        if found is None or version_of(found.headers.get("etag", "")) != written.version:
-            # Another writer came after this one.
-            return changed_in(written, modified=0)
-        return reading.entry_of(path, found.headers)
+        return self._now(path, written.version, written.size)
 
     def put_hastily(
         self, path: str, body: memoryview | bytes, *, facts: Facts = NO_FACTS, condition: Condition = ANYTHING
@@ -150,13 +147,15 @@ class S3Backend:
     def make_link(self, path: str, target: str) -> Entry:
         raise unsupported(path, "an object store keeps no links")
 
-    def set_facts(self, path: str, facts: Facts) -> Entry:
+    def set_facts(self, path: str, facts: Facts, *, condition: Condition = ANYTHING) -> Entry:
         """The object is copied onto itself: that is the only way. What is implied by others keeps nothing."""
         found = reading.look(self._caller, self._keys, file_path(path))
+        entry = reading.entry_of(path, found.headers) if found else self._folder(path)
+        require_version(entry, condition)
         if found is None:
-            return self._folder(path)
-        self._copy_onto_itself(path, found, _merged(facts_of(found.headers), facts))
-        return self.stat(path)
+            return entry
+        version = self._copy_onto_itself(path, found, _merged(facts_of(found.headers), facts))
+        return self._now(path, version, entry.size)
 
     def attributes(self, path: str) -> Facts:
         found = reading.look(self._caller, self._keys, file_path(path))
@@ -170,8 +169,7 @@ class S3Backend:
         entry = self.stat(file_path(path))
         if entry.kind is Kind.FOLDER:
             raise failure(errno.EISDIR, path, "is a folder")
-        if condition.absent or (condition.version and entry.version != condition.version):
-            raise changed(path, "there is another version by now")
+        require_version(entry, condition)
         self._caller.call(Ask("DELETE", path, self._keys.of(path), allowed=(404,)))
 
     def remove_many(self, paths: Sequence[str]) -> Sequence[OSError | None]:
@@ -195,12 +193,13 @@ class S3Backend:
         if found is None:
             self._folder(source)
             raise failure(errno.EISDIR, source, "is a folder")
+        size, paths = reading.entry_of(source, found.headers).size, (source, target)
         if copying.is_large(found):
             kept = facts_of(found.headers)
-            copying.copy_parts(self._caller, self._keys, found, (source, target), kept, self._acl, ANYTHING)
+            version = copying.copy_parts(self._caller, self._keys, found, paths, kept, self._acl, ANYTHING)
         else:
-            copying.copy_whole(self._caller, self._keys, found, (source, target), self._acl)
-        return self.stat(target)
+            version = copying.copy_whole(self._caller, self._keys, found, paths, self._acl)
+        return self._now(target, version, size)
 
     def space(self) -> Space | None:
         return None
@@ -217,6 +216,13 @@ class S3Backend:
                 self._seen = probed(self._caller, self._keys)
             return self._seen
 
+    def _now(self, path: str, version: str, size: int) -> Entry:
+        """A version that was just written, with what the store tells of it unless another writer came after."""
+        found = reading.look(self._caller, self._keys, path)
+        if found and version in ("", version_of(found.headers.get("etag", ""))):
+            return reading.entry_of(path, found.headers)
+        return Entry(path, Kind.FILE, size, version=version)
+
     def _folder(self, path: str) -> Entry:
         """A folder that there is, by its marker or by what lies below it."""
         if not listing.first_below(self._caller, self._keys, path):
@@ -228,15 +234,15 @@ class S3Backend:
             return failure(errno.ENOTDIR, path, "is no folder")
         return failure(errno.ENOENT, path, "there is nothing")
 
-    def _copy_onto_itself(self, path: str, found: Answer, facts: Facts) -> None:
+    def _copy_onto_itself(self, path: str, found: Answer, facts: Facts) -> str:
+        """The version that it makes; empty if the store does not say."""
         if copying.is_large(found):
             # It takes a while, in which another one may be written.
             same = Condition(version=version_of(found.headers.get("etag", "")))
             condition = same if self._honoured().uploads else ANYTHING
-            copying.copy_parts(self._caller, self._keys, found, (path, path), facts, self._acl, condition)
-            return
+            return copying.copy_parts(self._caller, self._keys, found, (path, path), facts, self._acl, condition)
         headers = {"x-amz-metadata-directive": "REPLACE", **headers_of(path, facts), **self._acl}
-        copying.copy_whole(self._caller, self._keys, found, (path, path), headers)
+        return copying.copy_whole(self._caller, self._keys, found, (path, path), headers)
 
     def _written(
         self, path: str, body: memoryview | bytes, headers: Mapping[str, str], condition: Condition

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pf_backends.entries import Condition, Facts, Part
 from pf_backends.s3 import uploads
 from pf_backends.s3.calls import Ask, Caller
-from pf_backends.s3.documents import document, error_words
-from pf_backends.s3.keys import Keys, etag_of
+from pf_backends.s3.documents import detail, document, error_words
+from pf_backends.s3.keys import Keys, etag_of, version_of
 from pf_backends.s3.reading import entry_of
 from pf_backends.s3.refusals import refusal
 from pf_backends.wire.messages import Answer
@@ -18,11 +18,15 @@ _MOST_AT_ONCE = 5 << 30
 _PART = 1 << 30
 
 
-def copy_whole(caller: Caller, keys: Keys, source: Answer, paths: tuple[str, str], headers: Mapping[str, str]) -> None:
-    """Copies the version of a source that was looked at; `headers` say what becomes of what is kept with it."""
+def copy_whole(caller: Caller, keys: Keys, source: Answer, paths: tuple[str, str], headers: Mapping[str, str]) -> str:
+    """Copies the version of a source that was looked at; `headers` say what becomes of what is kept with it.
+
+    The version of the copy is told; empty if the store does not say.
+    """
     old, new = paths
     named = {"x-amz-copy-source": caller.source(keys.of(old)), **_pinned(source), **headers}
-    _require_copied(new, caller.call(Ask("PUT", new, keys.of(new), headers=named)))
+    answer = _require_copied(new, caller.call(Ask("PUT", new, keys.of(new), headers=named)))
+    return version_of(detail(answer.body, "ETag"))
 
 
 def is_large(source: Answer) -> bool:
@@ -38,8 +42,8 @@ def copy_parts(
     facts: Facts,
     extra: Mapping[str, str],
     condition: Condition,
-) -> None:
-    """Copies what is large, with other facts; `extra` says what else is kept with it."""
+) -> str:
+    """Copies what is large, with other facts; `extra` says what else is kept with it. The version made is told."""
     old, new = paths
     size = entry_of(old, source.headers).size
     upload = uploads.begin(caller, keys, new, facts, extra, checked=False)
@@ -52,7 +56,7 @@ def copy_parts(
             query = [("partNumber", str(number)), ("uploadId", upload.id)]
             answer = _require_copied(new, caller.call(Ask("PUT", new, keys.of(new), query, ranged)))
             parts.append(Part(number, end - start, document(answer.body).findtext("ETag") or ""))
-        uploads.finish(caller, keys, upload, parts, condition)
+        return uploads.finish(caller, keys, upload, parts, condition).version
     except BaseException:
         uploads.drop(caller, keys, upload)
         raise

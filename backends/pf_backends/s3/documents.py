@@ -39,7 +39,7 @@ def error_words(body: bytes) -> tuple[str, str]:
 
 
 def detail(body: bytes, name: str) -> str:
-    """A word of an error beside its code, as the region where the bucket is."""
+    """A word of what was answered, as the region where the bucket is; empty if it does not say."""
     try:
         return document(body).findtext(name) or ""
     except OSError:

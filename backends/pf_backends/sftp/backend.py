@@ -9,6 +9,7 @@ import asyncssh
 
 from pf_backends.entries import Capabilities, Condition, Entry, Facts, Page, Part, Renames, Space, Upload
 from pf_backends.errors import unsupported
+from pf_backends.kept import require_untouched, require_version
 from pf_backends.listings import Listings, descended
 from pf_backends.paths import file_path, folder_path
 from pf_backends.port import ANYTHING, NO_FACTS
@@ -131,13 +132,15 @@ class SftpBackend:
 
         return self._session.run(path, work, once=True)
 
-    def set_facts(self, path: str, facts: Facts) -> Entry:
+    def set_facts(self, path: str, facts: Facts, *, condition: Condition = ANYTHING) -> Entry:
         file_path(path)
 
         async def work(client: asyncssh.SFTPClient) -> Entry:
             where = await self._places.of(client, path)
+            before = await looking.found(client, path, where)
+            require_version(before, condition)
             await writing.keep(client, where, facts)
-            return await looking.found(client, path, where)
+            return require_untouched(before, await looking.found(client, path, where), facts, condition)
 
         return self._session.run(path, work)
 

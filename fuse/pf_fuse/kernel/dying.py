@@ -62,7 +62,7 @@ class Signalled:
         with self._lock:
             self._threads = {unique: thread for unique, thread in self._threads.items() if self._waits(unique)}
             self._watched = bool(self._threads)
-            return self._threads
+            return self._threads.copy()
 
 
 def is_dying(thread: int) -> bool:

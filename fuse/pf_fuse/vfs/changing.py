@@ -17,7 +17,7 @@ from pf_backends.errors import failure
 from pf_backends.paths import joined, parent
 from pf_backends.port import NO_FACTS, Backend
 from pf_fuse.operations import Answer, Caller, Changes, Kernel, Known
-from pf_fuse.staging.renaming import Move, Renamer
+from pf_fuse.staging.renaming import Copied, Move, Renamer
 from pf_fuse.vfs.keeping import Keeping
 from pf_fuse.vfs.looking import Looking, text_of
 from pf_fuse.vfs.nodes import FOREVER, Node
@@ -170,37 +170,42 @@ class Changing:
         moved = partial(self._moved, node, folder, new_folder, new_name)
         with self._settling.leaving(replaced):
             if node.entry.kind is Kind.FOLDER:
-                self._rename_folder(node, there, source, target, moved)
+                self._rename_folder(node, there, source, target, moved, replace_it=replace_it)
             else:
-                self._rename_file(node, there, source, target, moved)
+                self._rename_file(node, there, source, target, moved, replace_it=replace_it)
 
     def _rename_file(
-        self, node: Node, there: Entry | None, source: str, target: str, moved: Callable[[], None]
+        self, node: Node, there: Entry | None, source: str, target: str, moved: Callable[[], None], *, replace_it: bool
     ) -> None:
         if there and there.kind is Kind.FOLDER:
             raise failure(errno.EISDIR, target, "there is a folder of this name")
         with self._settling.resting([node]):
-            copied = self._renamer.file(source, target)
+            copied = self._renamer.file(source, target, replace_it=replace_it)
             self._carry(node, target, copied)
             with self._lock:
                 moved()
 
     def _rename_folder(
-        self, node: Node, there: Entry | None, source: str, target: str, moved: Callable[[], None]
+        self, node: Node, there: Entry | None, source: str, target: str, moved: Callable[[], None], *, replace_it: bool
     ) -> None:
-        """Nobody changes anything there meanwhile. Blocks."""
+        """Nobody here changes anything there meanwhile. Blocks."""
+        if there is None or there.kind is Kind.FOLDER:
+            # What was told a moment ago would do for a file that is replaced, and not for all that is in a folder.
+            there = self._lies_at(target)
+        if there and not replace_it:
+            raise failure(errno.EEXIST, target, "there is something of this name already")
         if there and there.kind is not Kind.FOLDER:
             raise failure(errno.ENOTDIR, target, "there is something of this name that is no folder")
         with self._lock:
             within = _used_within(node)
         self._renamer.require_movable(source, target, within.values())
+        with self._lock:
+            _require_nothing_written_in(self._tree.at(target))
         if there:
-            with self._lock:
-                _require_nothing_written_in(self._tree.at(target))
             self._backend.remove_folder(target)
         with self._settling.resting([*within]):
             try:
-                copied = self._renamer.folder(source, target, within.values())
+                copied = self._renamer.folder(source, target, within.values(), replace_it=replace_it)
             except BaseException:
                 with self._lock:
                     self._look_anew(source, target)
@@ -208,6 +213,11 @@ class Changing:
             self._carry_all(within, source, target, copied)
             with self._lock:
                 moved()
+
+    def _lies_at(self, path: str) -> Entry | None:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            return self._backend.stat(path)
+        return None
 
     def left(self) -> Sequence[tuple[Path, Move]]:
         """Folders that processes before have begun to rename, and the notes of it."""
@@ -236,21 +246,23 @@ class Changing:
                 _forget_lists(there)
                 _doubt_all(there)
 
-    def _carry_all(self, within: Mapping[Node, str], source: str, target: str, copied: Mapping[str, str]) -> None:
+    def _carry_all(
+        self, within: Mapping[Node, str], source: str, target: str, copied: Mapping[str, Copied | None]
+    ) -> None:
         for node, path in within.items():
-            self._carry(node, target + path[len(source) :], copied.get(path, ""))
+            self._carry(node, target + path[len(source) :], copied.get(path))
 
-    def _carry(self, node: Node, target: str, copied: str = "") -> None:
+    def _carry(self, node: Node, target: str, copied: Copied | None) -> None:
         """A file that is open goes on at another path, as far as it is known to have the same bytes there. Blocks.
 
-        `copied` is the version of which a copy was made; copies may bear other versions.
+        With a copy of its own: what another client has put there since is found to be another version.
         """
         if not node.opens and not node.staged:
             return
         with suppress(OSError):
-            entry = self._backend.stat(target)
+            entry = copied.made if copied else self._backend.stat(target)
             with self._lock:
-                if version_here(node) in (entry.version, copied):
+                if version_here(node) == (copied.version if copied else entry.version):
                     self._sessions.carry(node, entry)
 
     def _go_on(self, node: Node | None, folder: Node, name: str, new_folder: Node, there: Entry) -> None:

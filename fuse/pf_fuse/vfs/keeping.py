@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import errno
+from contextlib import suppress
 from dataclasses import replace
 
-from pf_backends.entries import Entry, Facts
-from pf_backends.errors import failure
-from pf_backends.port import Backend
+from pf_backends.entries import Condition, Entry, Facts
+from pf_backends.errors import Changed, changed, failure
+from pf_backends.port import ANYTHING, Backend
 from pf_fuse.vfs.nodes import Node
 from pf_fuse.vfs.sessions import Sessions, version_here
 from pf_fuse.vfs.tree import Tree
+
+_LOOKS = 5
+"""How often it is looked again what lies there, if somebody writes to it meanwhile."""
 
 
 class Keeping:
@@ -39,11 +43,21 @@ class Keeping:
         ESTALE if another version lies there than is open: who asks by name asks again, and finds that. `again`: a
         process before may have done it, and what is open bears another version by that.
         """
+        for _ in range(_LOOKS):
+            # It may be an upload of our own that came between.
+            with suppress(Changed):
+                self._keep(node, path, facts, again=again)
+                return
+        raise changed(path, "it is written to again and again while something is set; try again when that has ended")
+
+    def _keep(self, node: Node, path: str, facts: Facts, *, again: bool) -> None:
+        """Changed if somebody writes to the file meanwhile."""
         used = self._version(node)
         before = self._backend.stat(path) if used is not None else None
         if before and before.version != used and not again:
             self._require_same(node, used, before)
-        entry = self._backend.set_facts(path, facts)
+        condition = Condition(version=before.version) if before else ANYTHING
+        entry = self._backend.set_facts(path, facts, condition=condition)
         with self._tree.lock:
             if staged := node.staged:
                 staged.facts = replace(_both(staged.facts, facts), modified=staged.facts.modified)
