@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import errno
 from collections import OrderedDict, deque
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from pf_backends.entries import Entry
@@ -53,6 +54,8 @@ class Sessions:
         self._glances = deque[Node]()
         self._kept: dict[int, str] = {}
         """Which version of files the kernel may have cached."""
+        self.parting: dict[int, Future[None]] = {}
+        """Files that are being renamed, and what comes when it is known where they are."""
         self._kernel: Kernel | None = None
 
     def begin(self, kernel: Kernel) -> None:

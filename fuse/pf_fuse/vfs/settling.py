@@ -177,7 +177,8 @@ class Settling:
             for node in nodes:
                 if staged := self._rested(node, done):
                     resting.append(staged)
-            yield
+            with self._parting(nodes, done):
+                yield
         finally:
             for staged in resting:
                 staged.upload = None
@@ -211,6 +212,19 @@ class Settling:
                 self._quota.take(node.name, -node.entry.size, files=-1)
             if node.staged:
                 node.staged.drop_ahead()
+
+    @contextmanager
+    def _parting(self, nodes: Sequence[Node], until: Future[None]) -> Iterator[None]:
+        """Who finds a file where it was no more asks again then."""
+        parting = self._sessions.parting
+        with self._lock:
+            parting |= {node.id: until for node in nodes}
+        try:
+            yield
+        finally:
+            with self._lock:
+                for node in nodes:
+                    parting.pop(node.id, None)
 
     def _rested(self, node: Node, until: Future[None]) -> Staged | None:
         while True:

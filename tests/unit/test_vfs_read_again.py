@@ -1,0 +1,82 @@
+"""Who could open a file reads it, whatever becomes of its name at the same moment."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from pf_backends.memory.backend import EVERYTHING, LIKE_OBJECTS, MemoryBackend
+from pf_fuse.operations import Answer, Bytes
+from support.vfs_site import ME, PATIENCE, Site, got
+
+
+class Pause:
+    """Whoever begins an operation of a backend waits, once."""
+
+    def __init__(self, backend: MemoryBackend, operation: str, path: str) -> None:
+        self.met, self.go_on = threading.Event(), threading.Event()
+        self._where = operation, path
+        backend.before = self._wait
+
+    def _wait(self, operation: str, path: str) -> None:
+        if (operation, path) == self._where and not self.met.is_set():
+            self.met.set()
+            assert self.go_on.wait(PATIENCE)
+
+
+@pytest.fixture(params=[EVERYTHING, LIKE_OBJECTS], ids=["folders", "objects"])
+def backend(request: pytest.FixtureRequest) -> MemoryBackend:
+    backend = MemoryBackend(capabilities=request.param)
+    if backend.capabilities.folders:
+        backend.make_folder("d")
+    backend.put("d/f", b"some bytes")
+    return backend
+
+
+@pytest.fixture
+def site(backend: MemoryBackend, tmp_path: Path) -> Iterator[Site]:
+    site = Site(backend, tmp_path, clock=lambda: 100.0)
+    yield site
+    site.die()
+
+
+def bytes_of(answer: Answer[Bytes]) -> bytes:
+    return bytes(answer.result(PATIENCE) if isinstance(answer, Future) else answer)
+
+
+NAMES = pytest.mark.parametrize(("old", "new"), [("d/f", "d/g"), ("d", "e")], ids=["file", "folder"])
+
+
+@NAMES
+def test_what_is_renamed_already_and_not_known_to_be_is_read(
+    site: Site, backend: MemoryBackend, old: str, new: str
+) -> None:
+    node = site.open("d/f")
+    with suppress(FileNotFoundError):
+        site.node(new)
+    known = Pause(backend, "stat", "d/f".replace(old, new))
+    renamed = site.vfs.rename(ME, *site.place(old), *site.place(new), 0)
+    assert known.met.wait(PATIENCE)
+    reading = Pause(backend, "read", "d/f")
+    read = site.vfs.read(node, 0, 10)
+    assert reading.met.wait(PATIENCE)
+    reading.go_on.set()
+    known.go_on.set()
+    assert bytes_of(read) == b"some bytes"
+    got(renamed)
+
+
+@NAMES
+def test_what_is_renamed_while_it_is_read_is_read(site: Site, backend: MemoryBackend, old: str, new: str) -> None:
+    node = site.open("d/f")
+    reading = Pause(backend, "read", "d/f")
+    read = site.vfs.read(node, 0, 10)
+    assert reading.met.wait(PATIENCE)
+    site.rename(old, new)
+    reading.go_on.set()
+    assert bytes_of(read) == b"some bytes"
