@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -12,7 +14,8 @@ import pytest
 
 from pf_backends.memory.backend import EVERYTHING, LIKE_OBJECTS, MemoryBackend
 from pf_fuse.operations import Answer, Bytes
-from support.vfs_site import ME, PATIENCE, Site, got
+from support.refused_removals import Refusal
+from support.vfs_site import ME, PATIENCE, Site, fails, got
 
 
 class Pause:
@@ -80,3 +83,59 @@ def test_what_is_renamed_while_it_is_read_is_read(site: Site, backend: MemoryBac
     site.rename(old, new)
     reading.go_on.set()
     assert bytes_of(read) == b"some bytes"
+
+
+OPENED = pytest.mark.parametrize("flags", [os.O_RDONLY, os.O_RDWR], ids=["to read", "to write"])
+
+
+@OPENED
+@pytest.mark.parametrize("by", ["removing", "replacing"])
+def test_what_is_opened_while_it_goes_is_found_to_be_gone(
+    site: Site, backend: MemoryBackend, by: str, flags: int
+) -> None:
+    backend.put("d/new", b"new")
+    node = site.node("d/f")
+    if by == "removing":
+        goes = Pause(backend, "remove", "d/f")
+        done = site.vfs.unlink(ME, *site.place("d/f"))
+    else:
+        goes = Pause(backend, "rename" if backend.capabilities.folders else "copy", "d/new")
+        done = site.vfs.rename(ME, *site.place("d/new"), *site.place("d/f"), 0)
+    assert goes.met.wait(PATIENCE)
+    opened = site.vfs.open(ME, node, flags)
+    assert not (isinstance(opened, Future) and opened.done())
+    goes.go_on.set()
+    with fails(errno.ESTALE):
+        got(opened)
+    got(done)
+    assert node not in [each.id for each in site.nodes.all() if each.opens]
+
+
+@OPENED
+def test_what_is_opened_while_somebody_fails_to_remove_it_is_read(
+    site: Site, backend: MemoryBackend, flags: int
+) -> None:
+    node, removal = site.node("d/f"), Refusal(backend)
+    removed = site.vfs.unlink(ME, *site.place("d/f"))
+    assert removal.asked.wait(PATIENCE)
+    opened = site.vfs.open(ME, node, flags)
+    removal.goes_on.set()
+    with fails(errno.EACCES):
+        got(removed)
+    got(opened)
+    assert site.bytes_of(node) == b"some bytes"
+    site.close(node)
+
+
+@OPENED
+def test_what_is_opened_while_it_is_renamed_is_read(site: Site, backend: MemoryBackend, flags: int) -> None:
+    node = site.node("d/f")
+    renaming = Pause(backend, "rename" if backend.capabilities.folders else "copy", "d/f")
+    renamed = site.vfs.rename(ME, *site.place("d/f"), *site.place("d/g"), 0)
+    assert renaming.met.wait(PATIENCE)
+    opened = site.vfs.open(ME, node, flags)
+    renaming.go_on.set()
+    got(renamed)
+    got(opened)
+    assert site.bytes_of(node) == b"some bytes"
+    site.close(node)

@@ -40,6 +40,8 @@ class Reading:
             raise failure(errno.ENOSYS, "", "the kernel takes that for: open what you like")
         with self._lock:
             known = self._nodes[node]
+            if parting := self._sessions.before_opening(known):
+                return once(parting, partial(self.open, node))
             self._tree.opened(known)
             if not (known.nameless or self._tree.fresh(known)):
                 return self._later(self._refreshed, known)
@@ -94,14 +96,19 @@ class Reading:
             entry = None if self._sessions.at_once(node) else node.entry
         if entry:
             self._contents.bring(entry)
-        with self._lock:
-            return self._sessions.open_to_read(node)
+        while True:
+            with self._lock:
+                parting = self._sessions.before_opening(node)
+                if parting is None:
+                    return self._sessions.open_to_read(node)
+            parting.result()
 
     def _came(self, node: Node, coming: Future[Entry | None]) -> Answer[Opened]:
         """Fails as bringing it has."""
         found = coming.result()
         with self._lock:
-            if found or self._sessions.at_once(node):
+            parting = self._sessions.before_opening(node)
+            if parting is None and (found or self._sessions.at_once(node)):
                 return self._sessions.open_to_read(node)
         # Nobody may wait here for it to be read and checked.
         return self._later(self._brought, node)

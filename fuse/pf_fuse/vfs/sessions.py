@@ -55,7 +55,7 @@ class Sessions:
         self._kept: dict[int, str] = {}
         """Which version of files the kernel may have cached."""
         self.parting: dict[int, Future[None]] = {}
-        """Files that are being renamed, and what comes when it is known where they are."""
+        """Files that are being renamed or removed, and what comes when it is known what became of them."""
         self._kernel: Kernel | None = None
 
     def begin(self, kernel: Kernel) -> None:
@@ -81,8 +81,13 @@ class Sessions:
         small = 0 < node.entry.size <= _SMALL
         return not small or node.id in self._sessions or self._contents.at_hand(node.entry)
 
+    def before_opening(self, node: Node) -> Future[None] | None:
+        """What whoever opens the file waits for; None: nothing, or others have it open, so that its bytes are kept."""
+        return None if _is_used(node) else self.parting.get(node.id)
+
     def open_to_read(self, node: Node) -> Opened:
-        """Opened once more."""
+        """Opened once more; ESTALE if it is gone: its name may be another node's by now."""
+        _require_there(node)
         if node.backing:
             self._ready.pop(node.id, None)
             node.opens += 1
@@ -97,6 +102,7 @@ class Sessions:
 
         `only`: who opens it does not read it.
         """
+        _require_there(node)
         self.require_asking(node)
         session = self._sessions.get(node.id)
         if session is None:
@@ -239,6 +245,16 @@ class Sessions:
 def _way_before(node: Node) -> Reach:
     """How it was opened when another process served the mount: the kernel refuses another way while it is open."""
     return Reach.DIRECT if node.past else Reach.NOTHING
+
+
+def _is_used(node: Node) -> bool:
+    """True if somebody has it open, or its bytes are here."""
+    return bool(node.opens or node.backing or node.staged)
+
+
+def _require_there(node: Node) -> None:
+    if node.unlinked and not _is_used(node):
+        raise failure(errno.ESTALE, node.name, "it was removed, or replaced by another version")
 
 
 def version_here(node: Node) -> str:

@@ -190,13 +190,14 @@ class Settling:
         if node is None:
             yield
             return
-        self._bringing.before_it_goes(node)
         decided = Future[None]()
         with self._lock:
             node.unlinked = True
-            self._removals[node.id] = decided
+            self._removals[node.id] = self._sessions.parting[node.id] = decided
             upload = uploading(node)
         try:
+            # From here on nobody else opens it.
+            self._bringing.before_it_goes(node)
             if upload:
                 upload.exception()
             yield
@@ -206,6 +207,10 @@ class Settling:
         finally:
             with self._lock:
                 self._removals.pop(node.id, None)
+                self._sessions.parting.pop(node.id, None)
+                if node.unlinked and node.folder:
+                    # Who has waited to open it, and looks again, is not to find it by what was known before.
+                    self._tree.ask_again(node)
             decided.set_result(None)
         with self._lock:
             if node.entry.kind is Kind.FILE:
@@ -215,7 +220,7 @@ class Settling:
 
     @contextmanager
     def _parting(self, nodes: Sequence[Node], until: Future[None]) -> Iterator[None]:
-        """Who finds a file where it was no more asks again then."""
+        """Who opens a file, or finds it where it was no more, waits for that."""
         parting = self._sessions.parting
         with self._lock:
             parting |= {node.id: until for node in nodes}

@@ -18,6 +18,7 @@ from typing import TypeVar
 from pf_backends.entries import Capabilities, Entry, Facts, Kind
 from pf_backends.errors import failure
 from pf_backends.paths import encoded, joined
+from pf_fuse.arriving import once
 from pf_fuse.operations import Answer, Caller, Known, Opened
 from pf_fuse.staging.staged import Staged
 from pf_fuse.vfs.bringing import Bringing
@@ -95,6 +96,8 @@ class Writing:
     def open(self, node: int, flags: int) -> Answer[Opened]:
         with self._lock:
             known = self._nodes[node]
+            if parting := self._sessions.before_opening(known):
+                return once(parting, partial(self.open, node, flags))
             busy = flags & os.O_TRUNC and uploading(known)
             if not busy and (known.staged or known.nameless or self._tree.fresh(known)):
                 return self._opened(known, flags)
@@ -226,9 +229,10 @@ class Writing:
         while True:
             with self._lock:
                 upload = uploading(node) if flags & os.O_TRUNC else None
-                if upload is None:
+                under_way = upload or self._sessions.before_opening(node)
+                if under_way is None:
                     return self._opened(node, flags)
-            upload.exception()
+            under_way.exception()
 
     def _opened(self, node: Node, flags: int) -> Opened:
         opened = self._sessions.open_to_write(node, only=only_writes(node, flags))
