@@ -1,4 +1,4 @@
-"""Who could open a file reads it, whatever becomes of its name at the same moment."""
+"""Who could open a file reads it, whatever others do with it at the same moment."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pf_backends.entries import Entry, Facts
+from pf_backends.local.backend import LocalBackend
 from pf_backends.memory.backend import EVERYTHING, LIKE_OBJECTS, MemoryBackend
-from pf_fuse.operations import Answer, Bytes
+from pf_fuse.operations import Answer, Bytes, Changes
 from support.refused_removals import Refusal
 from support.vfs_site import ME, PATIENCE, Site, fails, got
 
@@ -139,3 +142,24 @@ def test_what_is_opened_while_it_is_renamed_is_read(site: Site, backend: MemoryB
     got(opened)
     assert site.bytes_of(node) == b"some bytes"
     site.close(node)
+
+
+@OPENED
+def test_what_is_opened_while_somebody_sets_its_time_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: int
+) -> None:
+    (tmp_path / "folder").mkdir()
+    store = LocalBackend(str(tmp_path / "folder"))
+    store.put("f", b"some bytes")
+    site = Site(store, tmp_path, clock=lambda: 100.0)
+    node, set_facts = site.node("f"), store.set_facts
+
+    def open_before(path: str, facts: Facts, **more: Any) -> Entry:
+        got(site.vfs.open(ME, node, flags))
+        return set_facts(path, facts, **more)
+
+    monkeypatch.setattr(store, "set_facts", open_before)
+    got(site.vfs.setattr(ME, node, Changes(modified=10**18)))
+    assert site.bytes_of(node) == b"some bytes"
+    site.close(node)
+    site.die()
