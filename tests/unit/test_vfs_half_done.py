@@ -122,3 +122,19 @@ def test_a_file_that_may_not_grow_is_not_kept_here(
     backend.put("f", b"another one")
     clock[0] += 10
     assert (site.size("f"), site.read("f")) == (11, b"another one")
+
+
+def test_what_is_closed_is_closed_also_where_that_cannot_be_written_down(
+    site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    node = site.create("new")
+    site.put(node, b"some")
+    got(site.vfs.flush(node, 1))
+    with filled(monkeypatch, Journal, "put", 0), fails(errno.ENOSPC):
+        got(site.vfs.release(node, 0, 1))
+    with site.opening("new", os.O_RDWR) as again:
+        site.put(again, b" more", 4)
+    site.vfs.forget([(node, 100)])
+    assert site.tree.at("new") is None, "nobody knows of it any more"
+    assert site.read("new") == b"some more"
+    assert not staged_files(tmp_path)

@@ -310,10 +310,12 @@ class Settling:
         return facts
 
     def _close(self, node: Node) -> None:
-        """The caller holds the lock."""
-        if node.opens <= 1:
-            self._end(node)
-        self._sessions.close(node)
+        """Also if that cannot be written down. The caller holds the lock."""
+        try:
+            if node.opens <= 1:
+                self._end(node)
+        finally:
+            self._sessions.close(node)
 
     def _end(self, node: Node) -> None:
         self._sessions.end(node)
