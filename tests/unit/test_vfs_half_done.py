@@ -138,3 +138,27 @@ def test_what_is_closed_is_closed_also_where_that_cannot_be_written_down(
     assert site.tree.at("new") is None, "nobody knows of it any more"
     assert site.read("new") == b"some more"
     assert not staged_files(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "full",
+    [(Journal, "put", n) for n in range(3)] + [(Stage, "begin", 0)],
+    ids=["first", "second", "third", "stage"],
+    indirect=True,
+)
+def test_what_another_one_has_made_meanwhile_is_as_it_was_where_it_cannot_be_opened(
+    site: Site,
+    backend: MemoryBackend,
+    full: Callable[[], AbstractContextManager[None]],
+    clock: list[float],
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(FileNotFoundError):
+        site.node("new")
+    backend.put("new", CONTENT)
+    clock[0] += 10
+    with full(), fails(errno.ENOSPC):
+        site.create("new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    assert site.tree.at("new") is None, "nobody knows of it"
+    assert site.read("new") == CONTENT
+    assert not staged_files(tmp_path)

@@ -81,10 +81,7 @@ class Reading:
         """Of what the kernel knows no more, what was written is finished."""
         with self._lock:
             for id_, times in nodes:
-                if node := self._nodes.forget(id_, times):
-                    finish(node)
-                    self._sessions.forget(node)
-                    self._nodes.clear(node)
+                self._sessions.let_go(id_, times, finish)
 
     def _refreshed(self, node: Node) -> Opened:
         self._tree.refresh(node)

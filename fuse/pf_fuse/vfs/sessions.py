@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import errno
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
@@ -171,6 +172,13 @@ class Sessions:
         if node.id in self._kept:
             self._kept[node.id] = entry.version
         self._nodes.carry(node, entry)
+
+    def let_go(self, id_: int, times: int, finish: Callable[[Node], None]) -> None:
+        """The kernel has let go of a node so many times; what was written to one that it knows no more is finished."""
+        if node := self._nodes.forget(id_, times):
+            finish(node)
+            self.forget(node)
+            self._nodes.clear(node)
 
     def forget(self, node: Node) -> None:
         """The kernel knows it no more, and has nothing cached of it."""
