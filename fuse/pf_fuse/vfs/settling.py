@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -206,17 +206,27 @@ class Settling:
             raise
         finally:
             with self._lock:
-                self._removals.pop(node.id, None)
-                self._sessions.parting.pop(node.id, None)
-                if node.unlinked and node.folder:
-                    # Who has waited to open it, and looks again, is not to find it by what was known before.
-                    self._tree.ask_again(node)
+                self._decided(node)
             decided.set_result(None)
         with self._lock:
-            if node.entry.kind is Kind.FILE:
-                self._quota.take(node.name, -node.entry.size, files=-1)
             if node.staged:
                 node.staged.drop_ahead()
+
+    def counts(self, node: Node) -> bool:
+        """False of what was removed: nobody has a name for it any more."""
+        return not node.unlinked or node.id in self._removals
+
+    def _decided(self, node: Node) -> None:
+        """It was removed, or could not be. The caller holds the lock."""
+        # What is written at the same moment is counted, or is written after it.
+        with node.staged.gate if node.staged else nullcontext():
+            self._removals.pop(node.id, None)
+            self._sessions.parting.pop(node.id, None)
+            if node.unlinked and node.entry.kind is Kind.FILE:
+                self._quota.take(node.name, -node.entry.size, files=-1)
+        if node.unlinked and node.folder:
+            # Who has waited to open it, and looks again, is not to find it by what was known before.
+            self._tree.ask_again(node)
 
     @contextmanager
     def _parting(self, nodes: Sequence[Node], until: Future[None]) -> Iterator[None]:
@@ -325,7 +335,9 @@ class Settling:
         """What was written and cannot be uploaded is put aside, unless others have it open, who try it again."""
         if not waits(node) or not node.staged or others > 0:
             return False
+        more, new = node.staged.more, node.staged.there is None
         kept = self._nodes.stage.keep(node.staged, self._aside, node.name)
+        self._quota.correct(-more, files=-int(new))
         node.staged, node.until = None, 0.0
         logger.error("not uploaded", extra={"path": node.entry.path, "kept": str(kept), "why": str(error)})
         return True

@@ -280,12 +280,12 @@ class Writing:
         try:
             yield
         finally:
-            if node.entry.size < size and not node.unlinked:
+            if node.entry.size < size and self._settling.counts(node):
                 self._quota.take(node.name, node.entry.size - size)
 
     def _grow(self, node: Node, size: int) -> None:
         """EDQUOT if the file may not become so large; what nobody has a name for any more is not counted."""
-        if not node.unlinked:
+        if self._settling.counts(node):
             self._quota.take(node.name, size - node.entry.size)
 
     @contextmanager
