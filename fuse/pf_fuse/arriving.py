@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -11,6 +12,32 @@ from pf_fuse.operations import Answer
 
 T = TypeVar("T")
 S = TypeVar("S")
+
+
+class Arriving(Future[T]):
+    """What may be asked for in another way where it would fail. What comes passes nobody on its way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._guard = Lock()
+        self._failed = False
+        self._otherwise: Callable[[OSError], Answer[T]] | None = None
+
+    def otherwise(self, work: Callable[[OSError], Answer[T]]) -> bool:
+        """Has it be what the work answers if it fails; False if it has, or somebody else has said what then."""
+        with self._guard:
+            if self._failed or self._otherwise:
+                return False
+            self._otherwise = work
+            return True
+
+    def set_exception(self, exception: BaseException | None) -> None:
+        with self._guard:
+            work, self._otherwise, self._failed = self._otherwise, None, True
+        if work and isinstance(exception, OSError):
+            settle(self, partial(work, exception))
+        else:
+            super().set_exception(exception)
 
 
 def once(coming: Future[S], work: Callable[[], Answer[T]]) -> Future[T]:
@@ -51,6 +78,13 @@ def settle(answer: Future[T], work: Callable[[], Answer[T]]) -> None:
         answer.set_result(found)
 
 
-def unless_failed(coming: Future[T], work: Callable[[], Answer[T]]) -> Future[T]:
-    """What comes, or what the work answers once it has failed; done by whoever brings it."""
-    return once(coming, lambda: work() if isinstance(coming.exception(), OSError) else coming.result())
+def unless_failed(coming: Future[T], work: Callable[[OSError], Answer[T]]) -> Future[T]:
+    """What comes, or what the work answers to how it has failed; done by whoever brings it."""
+    if isinstance(coming, Arriving) and coming.otherwise(work):
+        return coming
+
+    def came() -> Answer[T]:
+        error = coming.exception()
+        return work(error) if isinstance(error, OSError) else coming.result()
+
+    return once(coming, came)

@@ -13,6 +13,7 @@ import pytest
 
 from pf_backends.entries import Entry
 from pf_backends.errors import Changed, Unreachable, unreachable
+from pf_backends.memory.backend import MemoryBackend
 from pf_fuse.fetching.fetcher import Fetcher, OpenFile
 from pf_fuse.fetching.settings import MIB, FetchSettings
 from pf_fuse.operations import Answer, Bytes
@@ -218,6 +219,22 @@ def test_another_version_is_an_error_and_never_a_mix(place: FakePlace, make: Mak
     later = make().open(place.entry(name))
     assert b"".join(read(later, at, MIB) for at in range(0, len(new), MIB)) == new
     later.close()
+
+
+@pytest.mark.parametrize("data", [SMALL, BIG], ids=["small", "big"])
+def test_what_was_elsewhere_for_a_while_is_read_by_who_finds_it_back(place: FakePlace, make: Make, data: bytes) -> None:
+    place.inner = MemoryBackend()
+    fetcher, entry = make(), place.put("file", data)
+    before = fetcher.open(entry)
+    place.inner.rename("file", "other")
+    with pytest.raises(Changed):
+        read(before, 0, len(data))
+    place.inner.rename("other", "file")
+    assert place.entry("file") == entry
+    file = fetcher.open(entry)
+    assert read(file, 0, len(data)) == data
+    before.close()
+    file.close()
 
 
 @pytest.mark.parametrize("data", [SMALL, BIG], ids=["small", "big"])

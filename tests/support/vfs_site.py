@@ -170,6 +170,7 @@ class Site:
         contents = Straight(backend, ThreadPoolExecutor(2))
         sessions, quota = Sessions(self.nodes, contents), quota or Quota(Limits())
         self.counter = Counter(backend, self.tree, quota)
+        self.quota = quota
         space = lambda: quota.space(backend.space())  # noqa: E731
         looking = Looking(self.tree, self.workers, LOOK, contents, space, lambda: self.kernel.zero_open)
         reading = Reading(self.tree, sessions, contents, self.workers)

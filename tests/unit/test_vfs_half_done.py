@@ -122,3 +122,43 @@ def test_a_file_that_may_not_grow_is_not_kept_here(
     backend.put("f", b"another one")
     clock[0] += 10
     assert (site.size("f"), site.read("f")) == (11, b"another one")
+
+
+def test_what_is_closed_is_closed_also_where_that_cannot_be_written_down(
+    site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    node = site.create("new")
+    site.put(node, b"some")
+    got(site.vfs.flush(node, 1))
+    with filled(monkeypatch, Journal, "put", 0), fails(errno.ENOSPC):
+        got(site.vfs.release(node, 0, 1))
+    with site.opening("new", os.O_RDWR) as again:
+        site.put(again, b" more", 4)
+    site.vfs.forget([(node, 100)])
+    assert site.tree.at("new") is None, "nobody knows of it any more"
+    assert site.read("new") == b"some more"
+    assert not staged_files(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "full",
+    [(Journal, "put", n) for n in range(3)] + [(Stage, "begin", 0)],
+    ids=["first", "second", "third", "stage"],
+    indirect=True,
+)
+def test_what_another_one_has_made_meanwhile_is_as_it_was_where_it_cannot_be_opened(
+    site: Site,
+    backend: MemoryBackend,
+    full: Callable[[], AbstractContextManager[None]],
+    clock: list[float],
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(FileNotFoundError):
+        site.node("new")
+    backend.put("new", CONTENT)
+    clock[0] += 10
+    with full(), fails(errno.ENOSPC):
+        site.create("new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    assert site.tree.at("new") is None, "nobody knows of it"
+    assert site.read("new") == CONTENT
+    assert not staged_files(tmp_path)

@@ -78,6 +78,48 @@ def test_what_is_gone_makes_room(limited: Make, how: str) -> None:
         site.write("h", b"c")
 
 
+@pytest.mark.parametrize("removed", [True, False], ids=["removed", "not removed"])
+def test_what_is_written_while_somebody_removes_it_is_counted_as_what_was_there(
+    limited: Make, backend: MemoryBackend, removed: bool
+) -> None:
+    site = limited(1000, None)
+    node = site.create("f", os.O_RDWR)
+    site.put(node, b"a" * 10)
+
+    def write(operation: str, _path: str) -> None:
+        if operation == "remove":
+            site.put(node, b"b" * 500)
+            if not removed:
+                raise OSError(errno.EACCES, "not you")
+
+    backend.before = write
+    if removed:
+        site.remove("f")
+        site.put(node, b"c" * 700)
+    else:
+        with fails(errno.EACCES):
+            site.remove("f")
+    assert site.quota.held == (Held(60, 1) if removed else Held(560, 2))
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_what_is_put_aside_makes_room(limited: Make, backend: MemoryBackend, cut: bool) -> None:
+    def refuse(operation: str, _path: str) -> None:
+        if operation == "put":
+            raise OSError(errno.EACCES, "not you")
+
+    site = limited(1000, None)
+    node = site.open("there", os.O_RDWR) if cut else site.create("f")
+    if cut:
+        got(site.vfs.setattr(ME, node, Changes(size=20, by_handle=True)))
+    else:
+        site.put(node, b"a" * 100)
+    backend.before = refuse
+    with fails(errno.EACCES):
+        site.close(node)
+    assert site.quota.held == Held(60, 1)
+
+
 def test_making_a_file_longer_takes_room_too(limited: Make) -> None:
     site = limited(100, None)
     with fails(errno.EDQUOT):

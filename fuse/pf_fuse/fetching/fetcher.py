@@ -261,6 +261,8 @@ class Fetcher:
     def _held(self, reading: Reading, key: Key, opens: int) -> Reading:
         reading.holds += 1
         reading.opens += opens
+        if opens:
+            reading.opened()
         self._kept.pop(key, None)
         return reading
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import InvalidStateError
 from typing import TYPE_CHECKING
 
 from pf_backends.entries import Entry
+from pf_fuse.arriving import Arriving
 from pf_fuse.operations import Bytes
 from pf_fuse.pages.keys import PAGE, Extent
 
@@ -23,7 +24,7 @@ class Wait:
 
     def __init__(self, path: str, start: int, end: int, until: float) -> None:
         self.path, self.start, self.end, self.until = path, start, end, until
-        self.answer: Future[Bytes] | None = Future()
+        self.answer: Arriving[Bytes] | None = Arriving()
         """None when it was given: who looks at memory is to be the only one to hold it."""
         self.lacks: set[Fetch] = set()
         self._buffer: bytearray | None = None
@@ -64,7 +65,7 @@ class Wait:
         """Nobody waits any more."""
         return self.answer is None or self.answer.done()
 
-    def _settle(self, settle: Callable[[Future[Bytes]], None]) -> None:
+    def _settle(self, settle: Callable[[Arriving[Bytes]], None]) -> None:
         answer, self.answer, self._buffer = self.answer, None, None
         # It may have been cancelled, or be too late.
         if answer:

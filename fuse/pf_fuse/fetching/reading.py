@@ -30,6 +30,7 @@ class Reading:
         "holds",
         "key",
         "opens",
+        "times",
     )
 
     def __init__(self, common: Common, entry: Entry, key: Key, file: CachedFile) -> None:
@@ -38,6 +39,8 @@ class Reading:
         """How many need it: those who have it open, and workers."""
         self.opens = 0
         """How many have it open."""
+        self.times = 0
+        """How often it was opened."""
         self.checking = False
         """A worker checks what is on the disk, or will."""
         self.blocks: dict[int, Block] = {}
@@ -45,7 +48,7 @@ class Reading:
         self.flying: dict[int, Fetch] = {}
         """What is being fetched or will be, by pages."""
         self.error: OSError | None = None
-        """The backend has another version by now."""
+        """The backend had another version since it was opened last."""
         self._common = common
         self._pattern = Pattern(common.settings.block)
 
@@ -82,6 +85,15 @@ class Reading:
     def unused(self) -> bool:
         """Nobody has it open."""
         return not self.opens
+
+    def opened(self) -> None:
+        """Opened once more: it may have been renamed to and fro since something failed. The caller holds the lock."""
+        self.times += 1
+        if self.error:
+            self.error = None
+            for fetch in set(self.flying.values()):
+                if fetch.started:
+                    self.landed(fetch)
 
     def claim(self) -> Fetch | None:
         """The request for a small file that is not here, for whoever does it at once. The caller holds the lock."""

@@ -67,17 +67,19 @@ class Work:
 
     def fetch(self, fetch: Fetch) -> None:
         """Fetches, and tells who waits. Lets go of the file."""
+        times = fetch.reading.times
         try:
             block = self._whole(fetch) if fetch.whole else self._part(fetch)
             if block is not None:
                 self._arrived(fetch, block)
         except FileNotFoundError:
-            self._failed(fetch, changed(fetch.reading.entry.path, "the file was removed since it was looked at"))
+            gone = changed(fetch.reading.entry.path, "the file was removed since it was looked at")
+            self._failed(fetch, gone, times)
         except OSError as error:
-            self._failed(fetch, error)
+            self._failed(fetch, error, times)
         except BaseException as error:
             path = fetch.reading.entry.path
-            self._failed(fetch, unreachable(path, f"a fault of this program, please report it: {error!r}"))
+            self._failed(fetch, unreachable(path, f"a fault of this program, please report it: {error!r}"), times)
             raise
         finally:
             self._let_go(fetch.reading)
@@ -137,7 +139,7 @@ class Work:
 
     def _give_up(self, fetch: Fetch) -> None:
         """There is no memory for it. The caller holds the lock."""
-        if fetch.whole or self._common.turns.ended or fetch.reading.unused:
+        if fetch.whole or fetch.ended or self._common.turns.ended or fetch.reading.unused:
             fetch.reading.landed(fetch)
         else:
             self._common.turns.put_back(fetch)
@@ -163,12 +165,13 @@ class Work:
         if kept and reading.file.complete:
             reading.file.recall()
 
-    def _failed(self, fetch: Fetch, error: OSError) -> None:
+    def _failed(self, fetch: Fetch, error: OSError, times: int) -> None:
+        """`times`: how often the file had been opened when it was asked for."""
         with self._common.lock:
             self._common.counts.failures += 1
             fetch.reading.landed(fetch)
             fetch.error = error
-            if isinstance(error, Changed):
+            if isinstance(error, Changed) and fetch.reading.times == times:
                 fetch.reading.error = error
         for wait in fetch.waits:
             wait.failed(error)

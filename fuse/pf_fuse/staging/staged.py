@@ -121,6 +121,11 @@ class Staged:
         return os.fstat(self.descriptor).st_size
 
     @property
+    def more(self) -> int:
+        """Bytes that there will be more than the backend has; less than none where it was cut."""
+        return self.size - (self.there or 0)
+
+    @property
     def condition(self) -> Condition:
         """What must lie at the path for an upload to take nothing from anybody."""
         return Condition(version=self.made_of, absent=self.only_new)

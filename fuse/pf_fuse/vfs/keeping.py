@@ -63,6 +63,9 @@ class Keeping:
                 staged.facts = replace(_both(staged.facts, facts), modified=staged.facts.modified)
             if before and (again or before.version == version_here(node)):
                 self._sessions.carry(node, entry)
+            elif before is None and (node.opens or node.staged):
+                # It was opened since.
+                self._sessions.carry(node, entry)
             elif before is None:
                 node.entry = entry
             if node.folder:

@@ -235,7 +235,7 @@ class Patient:
     def _read_amid(self, node: int, read: Callable[[], Answer[Bytes]]) -> Answer[Bytes]:
         """What is not at hand may be at its new place already: then it is read once the file is known to be there."""
         answer = read()
-        return unless_failed(answer, lambda: self._node(node, read)) if isinstance(answer, Future) else answer
+        return unless_failed(answer, lambda _: self._node(node, read)) if isinstance(answer, Future) else answer
 
     def _is_known(self, node: int) -> bool:
         """True if its attributes are, so that nobody needs to ask for it where it may be no more."""

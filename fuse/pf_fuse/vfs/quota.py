@@ -100,6 +100,13 @@ class Quota:
                 raise failure(errno.EDQUOT, path, f"the quota of {most.files} files is used up")
             self._held = after
 
+    def correct(self, size: int, files: int) -> None:
+        """There is so much more than was taken, or less, whether it may be there or not."""
+        with self._lock:
+            self.changes += 1
+            if held := self._held:
+                self._held = Held(max(0, held.bytes + size), max(0, held.files + files))
+
     def counted(self, held: Held) -> None:
         with self._lock:
             self._held = held
@@ -180,7 +187,7 @@ class Counter:
         with self._tree.lock:
             staged = [node.staged for node in self._tree.nodes.all() if node.staged and not node.unlinked]
             dirty = [each for each in staged if each.dirty]
-            return Held(sum(each.size - (each.there or 0) for each in dirty), sum(each.there is None for each in dirty))
+            return Held(sum(each.more for each in dirty), sum(each.there is None for each in dirty))
 
     def _run(self) -> None:
         pause, seen = 0.0, -1

@@ -6,15 +6,18 @@ import errno
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
+from functools import partial
 
 from pf_backends.entries import Entry
 from pf_backends.errors import failure
-from pf_fuse.arriving import once
+from pf_fuse.arriving import once, unless_failed
 from pf_fuse.operations import Answer, Bytes, Opened
 from pf_fuse.vfs.nodes import Node
-from pf_fuse.vfs.ports import Contents
+from pf_fuse.vfs.ports import Content, Contents
 from pf_fuse.vfs.sessions import Session, Sessions
 from pf_fuse.vfs.tree import Tree
+
+_NOT_THERE = {errno.ENOENT, errno.ESTALE}
 
 
 class Reading:
@@ -37,6 +40,8 @@ class Reading:
             raise failure(errno.ENOSYS, "", "the kernel takes that for: open what you like")
         with self._lock:
             known = self._nodes[node]
+            if parting := self._sessions.before_opening(known):
+                return once(parting, partial(self.open, node))
             self._tree.opened(known)
             if not (known.nameless or self._tree.fresh(known)):
                 return self._later(self._refreshed, known)
@@ -56,7 +61,7 @@ class Reading:
                     # The process before told the kernel of it, and this one knows no more than its name.
                     return self._later(self._read_refreshed, known, offset, size)
                 session = self._taken_up(known)
-        return _read(session, offset, size)
+        return self._read(session, offset, size)
 
     def release(self, node: int) -> None:
         with self._lock:
@@ -76,10 +81,7 @@ class Reading:
         """Of what the kernel knows no more, what was written is finished."""
         with self._lock:
             for id_, times in nodes:
-                if node := self._nodes.forget(id_, times):
-                    finish(node)
-                    self._sessions.forget(node)
-                    self._nodes.clear(node)
+                self._sessions.let_go(id_, times, finish)
 
     def _refreshed(self, node: Node) -> Opened:
         self._tree.refresh(node)
@@ -91,14 +93,19 @@ class Reading:
             entry = None if self._sessions.at_once(node) else node.entry
         if entry:
             self._contents.bring(entry)
-        with self._lock:
-            return self._sessions.open_to_read(node)
+        while True:
+            with self._lock:
+                parting = self._sessions.before_opening(node)
+                if parting is None:
+                    return self._sessions.open_to_read(node)
+            parting.result()
 
     def _came(self, node: Node, coming: Future[Entry | None]) -> Answer[Opened]:
         """Fails as bringing it has."""
         found = coming.result()
         with self._lock:
-            if found or self._sessions.at_once(node):
+            parting = self._sessions.before_opening(node)
+            if parting is None and (found or self._sessions.at_once(node)):
                 return self._sessions.open_to_read(node)
         # Nobody may wait here for it to be read and checked.
         return self._later(self._brought, node)
@@ -107,15 +114,34 @@ class Reading:
         self._tree.refresh(node)
         with self._lock:
             session = self._taken_up(node)
-        answer = _read(session, offset, size)
+        answer = self._read(session, offset, size)
         return answer.result() if isinstance(answer, Future) else answer
 
     def _taken_up(self, node: Node) -> Session:
         """Of a file whose opening was not asked for, or was by the process before. The caller holds the lock."""
         return self._sessions.glance(node) if self._unasked else self._sessions.take_up(node)
 
+    def _read(self, session: Session, offset: int, size: int) -> Answer[Bytes]:
+        if staged := session.node.staged:
+            return os.pread(staged.descriptor, size, offset)
+        content = session.content
+        try:
+            answer = content.read(offset, size)
+        except OSError as error:
+            return self._read_again(session, content, offset, size, error)
+        if isinstance(answer, Future):
+            return unless_failed(answer, partial(self._read_again, session, content, offset, size))
+        return answer
 
-def _read(session: Session, offset: int, size: int) -> Answer[Bytes]:
-    if staged := session.node.staged:
-        return os.pread(staged.descriptor, size, offset)
-    return session.content.read(offset, size)
+    def _read_again(self, session: Session, content: Content, offset: int, size: int, error: OSError) -> Answer[Bytes]:
+        """What was renamed, or brought here, meanwhile is read where it is by now."""
+        if error.errno not in _NOT_THERE:
+            raise error
+        with self._lock:
+            elsewhere = session.node.staged or session.content is not content
+            parting = self._sessions.parting.get(session.node.id)
+        if elsewhere:
+            return self._read(session, offset, size)
+        if parting:
+            return once(parting, partial(self._read_again, session, content, offset, size, error))
+        raise error

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import errno
 from collections import OrderedDict, deque
+from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from pf_backends.entries import Entry
@@ -53,6 +55,8 @@ class Sessions:
         self._glances = deque[Node]()
         self._kept: dict[int, str] = {}
         """Which version of files the kernel may have cached."""
+        self.parting: dict[int, Future[None]] = {}
+        """Files that are being renamed or removed, and what comes when it is known what became of them."""
         self._kernel: Kernel | None = None
 
     def begin(self, kernel: Kernel) -> None:
@@ -78,8 +82,13 @@ class Sessions:
         small = 0 < node.entry.size <= _SMALL
         return not small or node.id in self._sessions or self._contents.at_hand(node.entry)
 
+    def before_opening(self, node: Node) -> Future[None] | None:
+        """What whoever opens the file waits for; None: nothing, or others have it open, so that its bytes are kept."""
+        return None if _is_used(node) else self.parting.get(node.id)
+
     def open_to_read(self, node: Node) -> Opened:
-        """Opened once more."""
+        """Opened once more; ESTALE if it is gone: its name may be another node's by now."""
+        _require_there(node)
         if node.backing:
             self._ready.pop(node.id, None)
             node.opens += 1
@@ -94,6 +103,7 @@ class Sessions:
 
         `only`: who opens it does not read it.
         """
+        _require_there(node)
         self.require_asking(node)
         session = self._sessions.get(node.id)
         if session is None:
@@ -162,6 +172,13 @@ class Sessions:
         if node.id in self._kept:
             self._kept[node.id] = entry.version
         self._nodes.carry(node, entry)
+
+    def let_go(self, id_: int, times: int, finish: Callable[[Node], None]) -> None:
+        """The kernel has let go of a node so many times; what was written to one that it knows no more is finished."""
+        if node := self._nodes.forget(id_, times):
+            finish(node)
+            self.forget(node)
+            self._nodes.clear(node)
 
     def forget(self, node: Node) -> None:
         """The kernel knows it no more, and has nothing cached of it."""
@@ -236,6 +253,16 @@ class Sessions:
 def _way_before(node: Node) -> Reach:
     """How it was opened when another process served the mount: the kernel refuses another way while it is open."""
     return Reach.DIRECT if node.past else Reach.NOTHING
+
+
+def _is_used(node: Node) -> bool:
+    """True if somebody has it open, or its bytes are here."""
+    return bool(node.opens or node.backing or node.staged)
+
+
+def _require_there(node: Node) -> None:
+    if node.unlinked and not _is_used(node):
+        raise failure(errno.ESTALE, node.name, "it was removed, or replaced by another version")
 
 
 def version_here(node: Node) -> str:

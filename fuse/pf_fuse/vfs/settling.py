@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -177,7 +177,8 @@ class Settling:
             for node in nodes:
                 if staged := self._rested(node, done):
                     resting.append(staged)
-            yield
+            with self._parting(nodes, done):
+                yield
         finally:
             for staged in resting:
                 staged.upload = None
@@ -189,13 +190,14 @@ class Settling:
         if node is None:
             yield
             return
-        self._bringing.before_it_goes(node)
         decided = Future[None]()
         with self._lock:
             node.unlinked = True
-            self._removals[node.id] = decided
+            self._removals[node.id] = self._sessions.parting[node.id] = decided
             upload = uploading(node)
         try:
+            # From here on nobody else opens it.
+            self._bringing.before_it_goes(node)
             if upload:
                 upload.exception()
             yield
@@ -204,13 +206,40 @@ class Settling:
             raise
         finally:
             with self._lock:
-                self._removals.pop(node.id, None)
+                self._decided(node)
             decided.set_result(None)
         with self._lock:
-            if node.entry.kind is Kind.FILE:
-                self._quota.take(node.name, -node.entry.size, files=-1)
             if node.staged:
                 node.staged.drop_ahead()
+
+    def counts(self, node: Node) -> bool:
+        """False of what was removed: nobody has a name for it any more."""
+        return not node.unlinked or node.id in self._removals
+
+    def _decided(self, node: Node) -> None:
+        """It was removed, or could not be. The caller holds the lock."""
+        # What is written at the same moment is counted, or is written after it.
+        with node.staged.gate if node.staged else nullcontext():
+            self._removals.pop(node.id, None)
+            self._sessions.parting.pop(node.id, None)
+            if node.unlinked and node.entry.kind is Kind.FILE:
+                self._quota.take(node.name, -node.entry.size, files=-1)
+        if node.unlinked and node.folder:
+            # Who has waited to open it, and looks again, is not to find it by what was known before.
+            self._tree.ask_again(node)
+
+    @contextmanager
+    def _parting(self, nodes: Sequence[Node], until: Future[None]) -> Iterator[None]:
+        """Who opens a file, or finds it where it was no more, waits for that."""
+        parting = self._sessions.parting
+        with self._lock:
+            parting |= {node.id: until for node in nodes}
+        try:
+            yield
+        finally:
+            with self._lock:
+                for node in nodes:
+                    parting.pop(node.id, None)
 
     def _rested(self, node: Node, until: Future[None]) -> Staged | None:
         while True:
@@ -291,10 +320,12 @@ class Settling:
         return facts
 
     def _close(self, node: Node) -> None:
-        """The caller holds the lock."""
-        if node.opens <= 1:
-            self._end(node)
-        self._sessions.close(node)
+        """Also if that cannot be written down. The caller holds the lock."""
+        try:
+            if node.opens <= 1:
+                self._end(node)
+        finally:
+            self._sessions.close(node)
 
     def _end(self, node: Node) -> None:
         self._sessions.end(node)
@@ -304,7 +335,9 @@ class Settling:
         """What was written and cannot be uploaded is put aside, unless others have it open, who try it again."""
         if not waits(node) or not node.staged or others > 0:
             return False
+        more, new = node.staged.more, node.staged.there is None
         kept = self._nodes.stage.keep(node.staged, self._aside, node.name)
+        self._quota.correct(-more, files=-int(new))
         node.staged, node.until = None, 0.0
         logger.error("not uploaded", extra={"path": node.entry.path, "kept": str(kept), "why": str(error)})
         return True

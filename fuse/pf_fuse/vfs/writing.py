@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -18,6 +18,7 @@ from typing import TypeVar
 from pf_backends.entries import Capabilities, Entry, Facts, Kind
 from pf_backends.errors import failure
 from pf_backends.paths import encoded, joined
+from pf_fuse.arriving import once
 from pf_fuse.operations import Answer, Caller, Known, Opened
 from pf_fuse.staging.staged import Staged
 from pf_fuse.vfs.bringing import Bringing
@@ -95,8 +96,9 @@ class Writing:
     def open(self, node: int, flags: int) -> Answer[Opened]:
         with self._lock:
             known = self._nodes[node]
-            busy = flags & os.O_TRUNC and uploading(known)
-            if not busy and (known.staged or known.nameless or self._tree.fresh(known)):
+            if under_way := self._before_opening(known, flags):
+                return once(under_way, partial(self.open, node, flags))
+            if known.staged or known.nameless or self._tree.fresh(known):
                 return self._opened(known, flags)
         return self._later(self._refreshed, known, flags)
 
@@ -173,9 +175,18 @@ class Writing:
             if node.entry.kind is not Kind.FILE:
                 # The kernel looks again, and asks otherwise.
                 raise failure(errno.ESTALE, name, "something else than a file was made there meanwhile")
-        opened = self._refreshed(node, flags)
+        try:
+            with self._lock:
+                # Nothing is emptied that cannot be written down.
+                self._nodes.tell(node)
+            opened = self._refreshed(node, flags)
+        except OSError:
+            # It is not told after all; what is written down of that can fail again, and is not needed.
+            with self._lock, suppress(OSError):
+                self._sessions.let_go(node.id, 1, self.forgotten)
+            raise
         with self._lock:
-            return self._looking.told(node), opened
+            return self._looking.known(node), opened
 
     def _created(self, caller: Caller, folder: Node, name: str, mode: int, flags: int) -> tuple[Known, Opened]:
         node = self._new(caller, folder, name, mode, flags)
@@ -225,10 +236,13 @@ class Writing:
         self._tree.refresh(node)
         while True:
             with self._lock:
-                upload = uploading(node) if flags & os.O_TRUNC else None
-                if upload is None:
+                under_way = self._before_opening(node, flags)
+                if under_way is None:
                     return self._opened(node, flags)
-            upload.exception()
+            under_way.exception()
+
+    def _before_opening(self, node: Node, flags: int) -> Future[None] | None:
+        return self._sessions.before_opening(node) or (uploading(node) if flags & os.O_TRUNC else None)
 
     def _opened(self, node: Node, flags: int) -> Opened:
         opened = self._sessions.open_to_write(node, only=only_writes(node, flags))
@@ -266,12 +280,12 @@ class Writing:
         try:
             yield
         finally:
-            if node.entry.size < size and not node.unlinked:
+            if node.entry.size < size and self._settling.counts(node):
                 self._quota.take(node.name, node.entry.size - size)
 
     def _grow(self, node: Node, size: int) -> None:
         """EDQUOT if the file may not become so large; what nobody has a name for any more is not counted."""
-        if not node.unlinked:
+        if self._settling.counts(node):
             self._quota.take(node.name, size - node.entry.size)
 
     @contextmanager
