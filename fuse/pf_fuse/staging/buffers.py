@@ -15,7 +15,7 @@ from pf_fuse.staging.disk import of_disk
 
 _FREELY = 1 << 20
 """Bytes for which nobody waits."""
-_AT_ONCE = 16
+_AT_ONCE = 8
 """Larger ones that are in use; who wants one more waits."""
 
 
