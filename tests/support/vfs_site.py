@@ -168,9 +168,8 @@ class Site:
         self.nodes = Nodes(Journal(folder / "nodes", lasting=writeback is not None), stage, resumed=resumed)
         self.tree = Tree(backend, self.nodes, freshness or Freshness(), clock or (lambda: 0.0))
         contents = Straight(backend, ThreadPoolExecutor(2))
-        sessions, quota = Sessions(self.nodes, contents), quota or Quota(Limits())
-        self.counter = Counter(backend, self.tree, quota)
-        self.quota = quota
+        self.quota = quota = Quota(Limits()) if quota is None else quota
+        sessions, self.counter = Sessions(self.nodes, contents), Counter(backend, self.tree, quota)
         space = lambda: quota.space(backend.space())  # noqa: E731
         looking = Looking(self.tree, self.workers, LOOK, contents, space, lambda: self.kernel.zero_open)
         reading = Reading(self.tree, sessions, contents, self.workers)
