@@ -8,7 +8,6 @@ import os
 import resource
 import secrets
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -34,6 +33,7 @@ from pf_fuse.settings import MountSettings
 from pf_fuse.snapshots.loading import load
 from pf_fuse.staging.format import require_known
 from pf_fuse.stats import stats
+from pf_fuse.threads import started
 
 _LOCKS = Feature.POSIX_LOCKS | Feature.FLOCK_LOCKS
 """The kernel keeps locks itself: they hold among the programs of one machine."""
@@ -99,7 +99,7 @@ def serve(settings: MountSettings) -> None:
 
 def _serve(settings: MountSettings, held: Held, begun: float) -> None:
     backend = _opened(settings, read_only=not settings.writable)
-    threading.Thread(target=_find_out, args=(backend,), name="find-out", daemon=True).start()
+    started("find-out", _find_out, backend)
     # One that ended before it got so far has left what is written down of an earlier mount.
     parts = compose(backend, settings, lambda: secrets.token_hex(8), resumed=held.resumed and held.kept == _KNOWN)
     held.holder.keep(_KNOWN)

@@ -14,10 +14,21 @@ from pathlib import Path
 from fixtures_fuse import Holdings
 from pf_fuse.holder.client import take
 from pf_fuse.holder.newcomers import NEWCOMERS
-from support.fuse_holders import until_it_listens
+from support.fuse_holders import Holding, until_it_listens
 
 LISTENS = 4.0
 """Seconds that a holder listens to who says nothing."""
+
+
+def client_dies_without_room(holding: Holding, says: str) -> None:
+    """While its holder can open nothing, which the holder says and survives."""
+    client, pid = holding.served(1), holding.process.pid
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, before[1]))
+    os.kill(client.pid, signal.SIGKILL)
+    holding.says(says)
+    assert holding.process.poll() is None
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
 
 
 def test_who_comes_when_no_more_files_can_be_open_is_turned_away_and_the_mount_stays(
@@ -45,15 +56,9 @@ def test_who_comes_when_no_more_files_can_be_open_is_turned_away_and_the_mount_s
 
 def test_a_client_that_dies_when_no_more_files_can_be_open_is_replaced_once_they_can(holdings: Holdings) -> None:
     holding = holdings()
-    client = holding.served(1)
+    holding.served(1)
     (holding.root / "file").write_bytes(b"some")
-    pid = holding.process.pid
-    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-    resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, before[1]))
-    os.kill(client.pid, signal.SIGKILL)
-    holding.says("what is mounted cannot be looked at")
-    assert holding.process.poll() is None
-    resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+    client_dies_without_room(holding, "what is mounted cannot be looked at")
     assert holding.served(2).resumed
     assert (holding.place / "file").read_bytes() == b"some"
 
@@ -86,14 +91,9 @@ def test_who_comes_and_says_nothing_is_let_go(holdings: Holdings, tmp_path: Path
 
 def test_a_mount_that_cannot_be_made_anew_for_want_of_files_is_once_there_are_some(holdings: Holdings) -> None:
     holding = holdings(linux="6.1")
-    client = holding.served(1)
+    holding.served(1)
     (holding.root / "file").write_bytes(b"some")
-    pid = holding.process.pid
-    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-    resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, before[1]))
-    os.kill(client.pid, signal.SIGKILL)
-    holding.says("it cannot be mounted anew so far: [Errno 24]")
-    resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+    client_dies_without_room(holding, "it cannot be mounted anew so far: [Errno 24]")
     assert not holding.served(2).resumed
     assert (holding.place / "file").read_bytes() == b"some"
     assert holding.process.poll() is None

@@ -175,15 +175,20 @@ def test_a_process_begins_on_a_full_disk_and_goes_on_when_there_is_room(
     assert make().read("g") == b"other"
 
 
-@pytest.mark.parametrize("number", PASSING, ids=errno.errorcode.get)
-def test_what_passes_puts_nothing_aside(make: Make, store: Store, tmp_path: Path, number: int) -> None:
-    failures = iter([OSError(number, os.strerror(number))])
+def failing_once(failure: Exception) -> Callable[[str, str], None]:
+    """The first time that something is put fails so."""
+    failures = iter([failure])
 
     def fail_once(operation: str, _path: str) -> None:
         if operation == "put" and (failed := next(failures, None)):
             raise failed
 
-    store.before = fail_once
+    return fail_once
+
+
+@pytest.mark.parametrize("number", PASSING, ids=errno.errorcode.get)
+def test_what_passes_puts_nothing_aside(make: Make, store: Store, tmp_path: Path, number: int) -> None:
+    store.before = failing_once(OSError(number, os.strerror(number)))
     site = make()
     site.write("f", b"some")
     wait_until(lambda: store.has("f") == b"some")
@@ -192,13 +197,7 @@ def test_what_passes_puts_nothing_aside(make: Make, store: Store, tmp_path: Path
 
 
 def test_a_fault_of_one_attempt_has_it_tried_again(make: Make, store: Store) -> None:
-    faults = iter([RuntimeError("can't start new thread")])
-
-    def fail_once(operation: str, _path: str) -> None:
-        if operation == "put" and (fault := next(faults, None)):
-            raise fault
-
-    store.before = fail_once
+    store.before = failing_once(RuntimeError("can't start new thread"))
     site = make()
     site.write("f", b"some")
     wait_until(lambda: store.has("f") == b"some")

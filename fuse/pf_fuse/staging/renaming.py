@@ -23,6 +23,7 @@ from pf_backends.entries import Condition, Entry, Kind, Page, Renames
 from pf_backends.errors import Changed, Unsupported, changed, failure
 from pf_backends.port import ANYTHING, Backend
 from pf_backends.renaming import renames_at, require_renamable
+from pf_backends.walking import pages_below
 from pf_fuse.staging.notes import Notes
 from pf_fuse.staging.refusals import is_refusal
 
@@ -111,7 +112,7 @@ class Renamer:
         longer = len(os.fsencode(target)) - len(os.fsencode(source))
         if renames_at(self._backend, source) is Renames.TREES or can.longest is None or longer <= 0:
             return
-        there = (entry.path for entries in self._walk(source) for entry in entries)
+        there = (entry.path for entries in pages_below(self._backend, source) for entry in entries)
         for path in chain(open_files, there):
             if len(os.fsencode(path)) + longer > can.longest:
                 moved = _moved(path, source, target)
@@ -188,15 +189,6 @@ class Renamer:
                 self._folder_at(moving.moved(entry.path))
         list(self._copiers.map(copy, [each for each in _files(entries) if copied.get(each.path) != each.version]))
         copied |= {entry.path: entry.version for entry in entries}
-
-    def _walk(self, source: str) -> Iterator[Sequence[Entry]]:
-        rest = ""
-        while True:
-            page = self._backend.walk(source, rest=rest)
-            yield page.entries
-            rest = page.rest
-            if not rest:
-                return
 
     def _folder_at(self, path: str) -> None:
         with suppress(FileExistsError):

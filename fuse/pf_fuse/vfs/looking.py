@@ -130,9 +130,8 @@ class Looking:
         return self.known(node)
 
     def _told(self, folder: Node, found: Found) -> Known:
-        if found.entry is None:
-            return Known(None, self._tree.lasts(found.until), 0.0)
-        return self.told(self._tree.enter(folder, found.entry, found.until, found.asked))
+        node = self._tree.entered(folder, found)
+        return self.told(node) if node else Known(None, self._tree.lasts(found.until), 0.0)
 
     def _remembered(self, folder: Node, name: str) -> Known | None:
         with self._lock:

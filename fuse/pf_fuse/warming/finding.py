@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pf_backends.entries import Entry, Kind
 from pf_backends.port import Backend
+from pf_backends.walking import pages_below
 
 
 def files_at(backend: Backend, path: str) -> Iterator[Entry]:
@@ -15,10 +16,5 @@ def files_at(backend: Backend, path: str) -> Iterator[Entry]:
         yield entry
     if entry.kind is not Kind.FOLDER:
         return
-    rest = ""
-    while True:
-        page = backend.walk(path, rest=rest)
-        yield from (each for each in page.entries if each.kind is Kind.FILE)
-        rest = page.rest
-        if not rest:
-            return
+    for entries in pages_below(backend, path):
+        yield from (each for each in entries if each.kind is Kind.FILE)

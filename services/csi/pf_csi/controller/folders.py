@@ -10,6 +10,7 @@ from pf_backends.entries import Kind, Space
 from pf_backends.errors import Malformed
 from pf_backends.opening import Surroundings, open_backend
 from pf_backends.port import Backend
+from pf_backends.walking import pages_below
 from pf_csi.places import Place
 from pf_csi.records import FOLDER, LARGEST, Record, decode, encode, is_folder, path_of
 from pf_csi.refusals import Refusal, Why
@@ -78,17 +79,12 @@ class StoreFolders:
     def _empty(self, folder: str) -> None:
         """Files first; folders are removed from the inside out."""
         folders: list[str] = []
-        rest = ""
-        while True:
-            page = self._backend.walk(folder, rest=rest, limit=_PAGE)
-            folders += [entry.path for entry in page.entries if entry.kind is Kind.FOLDER]
-            failures = self._backend.remove_many([each.path for each in page.entries if each.kind is not Kind.FOLDER])
+        for entries in pages_below(self._backend, folder, limit=_PAGE):
+            folders += [entry.path for entry in entries if entry.kind is Kind.FOLDER]
+            failures = self._backend.remove_many([each.path for each in entries if each.kind is not Kind.FOLDER])
             for failure in failures:
                 if failure is not None and failure.errno != errno.ENOENT:
                     raise failure
-            rest = page.rest
-            if not rest:
-                break
         for path in sorted(folders, key=lambda each: -each.count("/")):
             with suppress(FileNotFoundError):
                 self._backend.remove_folder(path)
